@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+/**
+ * The CLI's door: finds the command, runs it, and is the only place that catches errors and exits.
+ *
+ * Commands load when they are called, so that `--help` reads no other file.
+ */
+import { Command, CommanderError } from "commander";
+import { RlvrError } from "../core/errors.js";
+
+/** What a command module exports: its options and its action. */
+export interface CommandModule {
+  /** Fills in arguments, options, help and the action of the command it is given. */
+  define(command: Command): void;
+}
+
+const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandModule> }> = {};
+
+async function main(argv: string[]): Promise<void> {
+  const program = new Command("rlvr")
+    .description("Train code language models by reinforcement learning from executable tests.")
+    .exitOverride()
+    .showSuggestionAfterError();
+  const wanted = argv.find((word) => !word.startsWith("-"));
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    const command = program.command(name).description(summary).exitOverride();
+    if (name === wanted) (await load()).define(command);
+  }
+  await program.parseAsync(argv, { from: "user" });
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof RlvrError) {
+    process.stderr.write(`rlvr: ${error.message}\n`);
+    return error.exitCode;
+  }
+  process.stderr.write(`rlvr: this is a bug in rlvr: ${(error as Error)?.stack ?? String(error)}\n`);
+  return 1;
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.exitCode = exitCodeOf(error);
+});

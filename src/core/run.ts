@@ -1,0 +1,139 @@
+/**
+ * The run directory: where a training run writes everything that others read.
+ *
+ *     run.json                    what this run is; see RunInfo
+ *     config.resolved.yaml        every key with its value, written before work starts
+ *     metrics.jsonl               one MetricsRecord a line, appended
+ *     health.jsonl                one health event a line, appended
+ *     rollouts/step_000123.jsonl  one Rollout a line
+ *     eval/<name>/                evaluations: eval.json, results.jsonl
+ *     checkpoints/step_000120/    manifest.json is written last: without it there is no checkpoint
+ *     checkpoints/latest          text file holding the newest checkpoint's folder name
+ *     logs/  report/
+ *
+ * JSONL is the truth: append-only, and a torn last line is ignored by readers.
+ */
+import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DataError } from "./errors.js";
+
+/** What `run.json` holds. */
+export interface RunInfo {
+  /** Version of this layout. */
+  format: 1;
+  name: string;
+  preset: string | null;
+  engine: "embedded" | "verl";
+  seed: number;
+  /** ISO 8601, UTC. */
+  startedAt: string;
+  /** Product version that wrote the run. */
+  version: string;
+  /** Isolation level that held in the sandbox, as probed. */
+  isolation: string | null;
+  totalSteps: number;
+  status: "running" | "finished" | "failed" | "interrupted";
+  /** Process that writes the run while `status` is `running`. */
+  pid: number | null;
+}
+
+/** One line of metrics.jsonl; keys other than these are metric names with numbers. */
+export interface MetricsRecord {
+  step: number;
+  phase: "train" | "val";
+  /** Unix time in milliseconds. */
+  time: number;
+  metrics: Record<string, number>;
+}
+
+/** The paths inside a run directory. */
+export function runPaths(dir: string) {
+  return {
+    dir,
+    info: join(dir, "run.json"),
+    config: join(dir, "config.resolved.yaml"),
+    metrics: join(dir, "metrics.jsonl"),
+    health: join(dir, "health.jsonl"),
+    rollouts: join(dir, "rollouts"),
+    rolloutsOf: (step: number) => join(dir, "rollouts", `${stepName(step)}.jsonl`),
+    eval: join(dir, "eval"),
+    checkpoints: join(dir, "checkpoints"),
+    checkpointOf: (step: number) => join(dir, "checkpoints", stepName(step)),
+    latest: join(dir, "checkpoints", "latest"),
+    logs: join(dir, "logs"),
+    report: join(dir, "report"),
+  };
+}
+
+/** Names the folder or file of a step, e.g. `step_000120`. */
+export function stepName(step: number): string {
+  return `step_${String(step).padStart(6, "0")}`;
+}
+
+/** Appends one record as a line; the line reaches the file whole or, after a crash, torn and last. */
+export function appendLine(path: string, record: unknown): void {
+  appendFileSync(path, JSON.stringify(record) + "\n");
+}
+
+/**
+ * Reads all whole lines of a JSONL file. A last line without its newline is a write cut short and
+ * is left out; a missing file has no lines.
+ *
+ * @throws {DataError} if a whole line is not JSON.
+ */
+export async function readLines<T>(path: string): Promise<T[]> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  const lines = text.split("\n");
+  lines.pop();
+  return lines.map((line, index) => {
+    try {
+      return JSON.parse(line) as T;
+    } catch (cause) {
+      throw new DataError("line is not JSON", { path, line: index + 1, cause });
+    }
+  });
+}
+
+/**
+ * Replaces a file so that readers see the old content or the new, never a mixture, also after a
+ * power cut: the bytes are on disk before the name points at them.
+ */
+export async function writeAtomic(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.tmp-${process.pid}`;
+  const file = openSync(temporary, "w");
+  try {
+    if (typeof content === "string") writeSync(file, content);
+    else for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  await rename(temporary, path);
+}
+
+/** Writes run.json. */
+export async function writeRunInfo(dir: string, info: RunInfo): Promise<void> {
+  await writeAtomic(runPaths(dir).info, JSON.stringify(info, null, 2) + "\n");
+}
+
+/**
+ * Reads run.json.
+ *
+ * @throws {DataError} if the directory is not a run.
+ */
+export async function readRunInfo(dir: string): Promise<RunInfo> {
+  const path = runPaths(dir).info;
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as RunInfo;
+  } catch (cause) {
+    throw new DataError("expected a run directory with a readable run.json", { path, cause });
+  }
+}

@@ -1,0 +1,2 @@
+/** The library: the doors of the rooms. */
+export * from "./core/errors.js";
