@@ -34,7 +34,9 @@ function exitCodeOf(error: unknown): number {
     process.stderr.write(`rlvr: ${error.message}\n`);
     return error.exitCode;
   }
-  process.stderr.write(`rlvr: this is a bug in rlvr: ${(error as Error)?.stack ?? String(error)}\n`);
+  process.stderr.write(
+    `rlvr: this is a bug in rlvr: ${(error as Error)?.stack ?? String(error)}\n`,
+  );
   return 1;
 }
 

@@ -111,7 +111,7 @@ export async function writeAtomic(path: string, content: string | Uint8Array): P
   const file = openSync(temporary, "w");
   try {
     if (typeof content === "string") writeSync(file, content);
-    else for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
+    else for (let at = 0; at < content.length;) at += writeSync(file, content, at);
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -98,8 +98,7 @@ export interface Session {
 
 /** A message from the process, or its end. */
 export type SessionEvent =
-  | { kind: "message"; message: string }
-  | { kind: "ended"; outcome: ProgramOutcome };
+  { kind: "message"; message: string } | { kind: "ended"; outcome: ProgramOutcome };
 
 /** Runs programs. One object serves many callers at once and queues what does not fit. */
 export interface Sandbox {
