@@ -137,7 +137,11 @@ export class PickleMachine {
     this.push(globals[key]);
   }
 
-  call(callee: PickleValue, args: PickleValue[], keywords = new Map()): void {
+  call(
+    callee: PickleValue,
+    args: PickleValue[],
+    keywords: Map<PickleValue, PickleValue> = new Map(),
+  ): void {
     const global = callee as PickleGlobal;
     const name = this.#names.get(global);
     if (name === undefined) this.fail("it calls a value that is not a global");

@@ -24,7 +24,7 @@ export type { PickleGlobal, PickleOptions, PickleValue } from "./pickle-machine.
  * @throws {DataError} if the bytes are no pickle, end early or name a global that is not allowed.
  */
 export function readPickle(bytes: Uint8Array, options: PickleOptions): PickleValue {
-  const machine = new PickleMachine(bytes, options);
+  const machine: PickleMachine = new PickleMachine(bytes, options);
   for (;;) {
     const code = machine.byte();
     if (code === STOP) return machine.pop();
@@ -162,7 +162,7 @@ const BY_CHARACTER: Record<string, Execute> = {
   },
   "\x92": (m) => {
     const keywords = m.pop();
-    if (!(keywords instanceof Map)) m.fail("expected a dict of arguments");
+    if (!(keywords instanceof Map)) return m.fail("expected a dict of arguments");
     const args = m.popArray("a tuple of arguments");
     m.call(m.pop(), args, keywords);
   },
