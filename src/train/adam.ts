@@ -1,0 +1,72 @@
+/**
+ * AdamW and gradient clipping over flat arenas: every parameter of a model in one Float32Array.
+ *
+ * The arithmetic follows torch.optim.AdamW (decoupled decay first, bias-corrected moments, ε outside
+ * the square root), in double precision between loads and stores.
+ *
+ * Source: Loshchilov & Hutter 2019, https://arxiv.org/abs/1711.05101
+ */
+import { ShapeError } from "../core/errors.js";
+
+/** One update of AdamW; `params`, `m` and `v` are changed in place. */
+export interface AdamWStep {
+  /** [N] */
+  params: Float32Array;
+  /** [N] Already accumulated and clipped. */
+  gradients: Float32Array;
+  /** [N] First moment. */
+  m: Float32Array;
+  /** [N] Second moment. */
+  v: Float32Array;
+  /** Number of this update, counted from 1: it corrects the bias of the moments. */
+  step: number;
+  lr: number;
+  betas: readonly [number, number];
+  /** Added to the root of the second moment. */
+  eps: number;
+  weightDecay: number;
+}
+
+/**
+ * Applies one AdamW update in place.
+ *
+ * @throws {ShapeError} if the arenas differ in length or `step` is below 1.
+ */
+export function adamWStep(update: AdamWStep): void {
+  const { params, gradients, m, v, step, lr, betas, eps, weightDecay } = update;
+  const size = params.length;
+  if (gradients.length !== size || m.length !== size || v.length !== size) {
+    throw new ShapeError(
+      `AdamW needs equal [N] arenas, got params ${size}, gradients ${gradients.length}, m ${m.length}, v ${v.length}`,
+    );
+  }
+  if (!(step >= 1)) throw new ShapeError(`AdamW counts updates from 1, got step ${step}`);
+  const [beta1, beta2] = betas;
+  const decay = 1 - lr * weightDecay;
+  const stepSize = lr / (1 - beta1 ** step);
+  const rootCorrection = Math.sqrt(1 - beta2 ** step);
+  for (let i = 0; i < size; i++) {
+    const g = gradients[i];
+    const m1 = beta1 * m[i] + (1 - beta1) * g;
+    const v1 = beta2 * v[i] + (1 - beta2) * g * g;
+    m[i] = m1;
+    v[i] = v1;
+    params[i] = params[i] * decay - (stepSize * m1) / (Math.sqrt(v1) / rootCorrection + eps);
+  }
+}
+
+/**
+ * Scales the gradients in place so that their norm over all parameters is at most `maxNorm`, and
+ * returns the norm they had. A norm that is not finite leaves them as they are: the caller decides.
+ *
+ * `maxNorm` null only measures. The factor is torch's: maxNorm / (norm + 1e-6), at most 1.
+ */
+export function clipByGlobalNorm(gradients: Float32Array, maxNorm: number | null): number {
+  let sum = 0;
+  for (let i = 0; i < gradients.length; i++) sum += gradients[i] * gradients[i];
+  const norm = Math.sqrt(sum);
+  if (maxNorm === null || !Number.isFinite(norm)) return norm;
+  const factor = maxNorm / (norm + 1e-6);
+  if (factor < 1) for (let i = 0; i < gradients.length; i++) gradients[i] *= factor;
+  return norm;
+}
