@@ -49,6 +49,8 @@ export interface VerifyResult {
   verdict: VerdictKind;
   /** What the policy is paid; null for a `bad_problem`, which pays nobody. */
   reward: number | null;
+  /** Further figures of a custom reward, logged beside the reward. */
+  extras?: Record<string, number>;
   /** `weak` when test code had to run beside the program, so that a forged pass cannot be excluded. */
   trust: "strong" | "weak";
 }
