@@ -6,6 +6,7 @@
  *     metrics.jsonl               one MetricsRecord a line, appended
  *     health.jsonl                one health event a line, appended
  *     rollouts/step_000123.jsonl  one Rollout a line
+ *     rollouts/index.jsonl        one RolloutIndexEntry a line, so that a million can be filtered
  *     eval/<name>/                evaluations: eval.json, results.jsonl
  *     checkpoints/step_000120/    manifest.json is written last: without it there is no checkpoint
  *     checkpoints/latest          text file holding the newest checkpoint's folder name
@@ -17,6 +18,8 @@ import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:
 import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DataError } from "./errors.js";
+import type { Rollout } from "./rollout.js";
+import type { VerdictKind } from "./verdict.js";
 
 /** What `run.json` holds. */
 export interface RunInfo {
@@ -56,6 +59,7 @@ export function runPaths(dir: string) {
     metrics: join(dir, "metrics.jsonl"),
     health: join(dir, "health.jsonl"),
     rollouts: join(dir, "rollouts"),
+    rolloutIndex: join(dir, "rollouts", "index.jsonl"),
     rolloutsOf: (step: number) => join(dir, "rollouts", `${stepName(step)}.jsonl`),
     eval: join(dir, "eval"),
     checkpoints: join(dir, "checkpoints"),
@@ -74,6 +78,45 @@ export function stepName(step: number): string {
 /** Appends one record as a line; the line reaches the file whole or, after a crash, torn and last. */
 export function appendLine(path: string, record: unknown): void {
   appendFileSync(path, JSON.stringify(record) + "\n");
+}
+
+/** One line of rollouts/index.jsonl: what rollouts are filtered by, and where the record stands. */
+export interface RolloutIndexEntry {
+  step: number;
+  group: number;
+  sample: number;
+  problemId: string;
+  verdict: VerdictKind;
+  reward: number;
+  passRate: number;
+  format: boolean;
+  responseTokens: number;
+  /** Where the record's line starts in its step's file, and its length, in bytes. */
+  offset: number;
+  length: number;
+}
+
+/** Writes a step's rollouts and their index. A step written again replaces its file. */
+export async function writeRollouts(dir: string, step: number, rollouts: Rollout[]): Promise<void> {
+  const paths = runPaths(dir);
+  let offset = 0;
+  const entries: string[] = [];
+  const lines = rollouts.map((rollout) => {
+    const line = JSON.stringify(rollout) + "\n";
+    const length = Buffer.byteLength(line);
+    const { group, sample, problemId, verdict, reward, passRate, format, responseTokens } = rollout;
+    const place = { offset, length };
+    entries.push(
+      JSON.stringify({
+        ...{ step, group, sample, problemId, verdict, reward, passRate, format, responseTokens },
+        ...place,
+      }) + "\n",
+    );
+    offset += length;
+    return line;
+  });
+  await writeAtomic(paths.rolloutsOf(step), lines.join(""));
+  appendFileSync(paths.rolloutIndex, entries.join(""));
 }
 
 /**
