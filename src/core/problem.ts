@@ -55,8 +55,17 @@ const testsSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("call"),
     entryPoint: z.string(),
-    /** `args`: JSON text of the argument list. `expected`: JSON text of the result. */
-    cases: z.array(z.strictObject({ args: z.string(), expected: z.string() })),
+    /**
+     * `args`: JSON text of the argument list. `expected`: JSON text of the result.
+     * `alternatives`: JSON texts that are right as well.
+     */
+    cases: z.array(
+      z.strictObject({
+        args: z.string(),
+        expected: z.string(),
+        alternatives: z.array(z.string()).optional(),
+      }),
+    ),
   }),
   /** Test code that calls the program's functions and asserts on what they return. */
   z.strictObject({

@@ -75,7 +75,10 @@ export interface SessionJob {
    * sandbox, in two processes; messages between them pass through the caller.
    */
   role: "candidate" | "tests";
+  /** What the `load` message of python/sandbox/calls.py carries; the sandbox sends it first. */
   source: string;
+  /** Candidate: names that competition sites import beforehand (`List`, `deque`) are defined. */
+  prelude?: boolean;
   limits: SandboxLimits;
   signal?: AbortSignal;
 }
@@ -85,11 +88,16 @@ export interface SessionJob {
  * kept as text so that no number passes through JavaScript.
  */
 export interface Session {
-  /** Sends one message. */
-  send(message: string): void;
   /**
-   * Waits for the next message, or for the end of the process. Processor and wall limits count
-   * from the last `send`.
+   * Sends one message: one line of JSON, without the line end. `fresh` starts the processor and
+   * wall limits anew; `running` goes on with what is left, so that the many calls of one test
+   * share one budget. Opening the session starts a fresh budget for loading the source.
+   */
+  send(message: string, budget?: "fresh" | "running"): void;
+  /**
+   * Waits for the next message (the first is the answer to `load`), or for the end of the process.
+   * Time counts only between a `send` and the message that follows it. A message longer than
+   * `outputBytes` ends the process with `output_limit`.
    */
   receive(): Promise<SessionEvent>;
   /** Ends the process and whatever it left. */
