@@ -1,0 +1,83 @@
+/**
+ * Follows a JSONL file: each read hands over the lines that became whole since the last one.
+ *
+ * A last line without its newline is still being written, or was torn by a crash; it waits. A file
+ * that shrank or was replaced, as a resume from an earlier step leaves it, is read anew.
+ */
+import { open, stat } from "node:fs/promises";
+
+const CHUNK_BYTES = 4 * 2 ** 20;
+const NEWLINE = 10;
+
+/** What to do with lines. A line that `onLine` throws on is counted as bad and left out. */
+export interface LineTailHandlers {
+  onLine: (line: string) => void;
+  onReset: () => void;
+}
+
+/** One followed file. */
+export class LineTail {
+  readonly #path: string;
+  readonly #handlers: LineTailHandlers;
+  #offset = 0;
+  #inode: number | null = null;
+  #badLines = 0;
+  #reading: Promise<void> | null = null;
+
+  constructor(path: string, handlers: LineTailHandlers) {
+    this.#path = path;
+    this.#handlers = handlers;
+  }
+
+  /** Lines left out because they could not be understood. */
+  get badLines(): number {
+    return this.#badLines;
+  }
+
+  /** Hands over what was appended; a missing file has nothing yet. Calls at once share one read. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    const info = await stat(this.#path).catch(() => null);
+    if (info === null) return;
+    if (this.#inode !== null && (info.size < this.#offset || info.ino !== this.#inode)) {
+      this.#offset = 0;
+      this.#badLines = 0;
+      this.#handlers.onReset();
+    }
+    this.#inode = info.ino;
+    if (info.size > this.#offset) await this.#readAppended();
+  }
+
+  async #readAppended(): Promise<void> {
+    const file = await open(this.#path);
+    try {
+      const buffer = Buffer.alloc(CHUNK_BYTES);
+      let rest: Buffer = Buffer.alloc(0);
+      for (;;) {
+        const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, this.#offset + rest.length);
+        if (bytesRead === 0) return;
+        const chunk = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+        const end = chunk.lastIndexOf(NEWLINE) + 1;
+        for (const line of chunk.toString("utf8", 0, end).split("\n")) {
+          if (line !== "") this.#hand(line);
+        }
+        this.#offset += end;
+        rest = chunk.subarray(end);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  #hand(line: string): void {
+    try {
+      this.#handlers.onLine(line);
+    } catch {
+      this.#badLines++;
+    }
+  }
+}
