@@ -1,0 +1,125 @@
+/**
+ * Parquet, written row group by row group with an explicit schema, so that no type is ever guessed
+ * from the data and a file of any size needs the memory of one row group.
+ *
+ * Equal rows give equal bytes: nothing in the file depends on time or machine.
+ */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { DataError } from "../core/errors.js";
+
+/** One node of a schema; a schema lists its nodes depth first, the root first. */
+export type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
+
+// Rows of a group are held twice while it is encoded. The count is what Hugging Face's own writer
+// uses, so that readers can seek; the bytes bound memory for rows of megabytes.
+const ROWS_PER_GROUP = 1000;
+const BYTES_PER_GROUP = 32 * 2 ** 20;
+
+/** Writes rows to one parquet file. */
+export interface RowWriter<Row> {
+  readonly rowCount: number;
+  /**
+   * Adds a row. `bytes` is about its size.
+   *
+   * @throws {DataError} if the file cannot be written.
+   */
+  write(row: Row, bytes: number): void;
+  /** Writes what is held and the footer. */
+  finish(): void;
+  /** Closes the file, whole or not. */
+  close(): void;
+}
+
+/** Creates a parquet file with this schema; the schema's first element is the root. */
+export function createParquet<Row extends object>(
+  path: string,
+  schema: SchemaElement[],
+): RowWriter<Row> {
+  const file = new FileWriter(path);
+  const writer = new ParquetWriter({ writer: file, schema, createdBy: "code-rlvr" });
+  const names = topLevelNames(schema);
+  let held: Row[] = [];
+  let heldBytes = 0;
+  let rowCount = 0;
+  const flush = () => {
+    if (held.length === 0) return;
+    const columnData = names.map((name) => ({
+      name,
+      data: held.map((row) => (row as Record<string, unknown>)[name]),
+    }));
+    void writer.write({ columnData, rowGroupSize: held.length });
+    held = [];
+    heldBytes = 0;
+  };
+  return {
+    get rowCount() {
+      return rowCount;
+    },
+    write: (row, bytes) => {
+      held.push(row);
+      heldBytes += bytes;
+      rowCount++;
+      if (held.length >= ROWS_PER_GROUP || heldBytes >= BYTES_PER_GROUP) flush();
+    },
+    finish: () => {
+      flush();
+      void writer.finish();
+    },
+    close: () => file.close(),
+  };
+}
+
+/** The names of the columns: the children of the root, in order. */
+function topLevelNames(schema: SchemaElement[]): string[] {
+  const names: string[] = [];
+  for (let at = 1; at < schema.length;) {
+    names.push(schema[at].name);
+    at = skipElement(schema, at);
+  }
+  return names;
+}
+
+function skipElement(schema: SchemaElement[], at: number): number {
+  let next = at + 1;
+  for (let child = 0; child < (schema[at].num_children ?? 0); child++) {
+    next = skipElement(schema, next);
+  }
+  return next;
+}
+
+/** Sends encoded bytes to a file descriptor after each row group. */
+class FileWriter extends ByteWriter {
+  readonly #path: string;
+  #file: number | null;
+
+  constructor(path: string) {
+    super(2 ** 16);
+    this.#path = path;
+    try {
+      this.#file = openSync(path, "w");
+    } catch (cause) {
+      throw new DataError(`cannot write: ${(cause as Error).message}`, { path, cause });
+    }
+  }
+
+  flush(): void {
+    const bytes = this.getBytes();
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#file as number, bytes, at);
+    } catch (cause) {
+      throw new DataError(`cannot write: ${(cause as Error).message}`, { path: this.#path, cause });
+    }
+    this.index = 0;
+  }
+
+  override finish(): void {
+    this.flush();
+    this.close();
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+}
