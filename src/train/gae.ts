@@ -21,6 +21,7 @@ export interface GaeInput {
   length: number;
 }
 
+/** How GAE weighs the future. */
 export interface GaeOptions {
   /** Discount per token, in [0, 1]. 1 pays a late pass as much as an early one. */
   gamma: number;
