@@ -31,12 +31,12 @@ export class Graph implements Builder, GraphContent {
   readonly outputs: { name: string; value: Value }[] = [];
   readonly constants = new Map<string, Tensor>();
   readonly #known = new Map<string, readonly Value[]>();
-  readonly #outer: Graph | null;
-  #count = 0;
+  /** Names are unique across bodies, so a body may use a value of the graph it lies in. */
+  readonly #counter: { next: number };
 
   /** A body (of a loop) names the graph it lies in: it sees that graph's values. */
   constructor(outer: Graph | null = null) {
-    this.#outer = outer;
+    this.#counter = outer === null ? { next: 0 } : outer.#counter;
   }
 
   /** Declares what is fed at run time. `gradient`: gradients with respect to it may be asked for. */
@@ -147,6 +147,11 @@ export class Graph implements Builder, GraphContent {
 
   sigmoid(x: Value): Value {
     return this.apply("sigmoid", [x]);
+  }
+
+  /** x, taken as a constant by every gradient. */
+  stopGradient(x: Value): Value {
+    return this.apply("stopGradient", [x]);
   }
 
   /** Bounds by constants; the gradient is 1 inside and on the bounds, 0 outside. */
@@ -286,9 +291,6 @@ export class Graph implements Builder, GraphContent {
   }
 
   #nextName(hint: string): string {
-    // Names are unique across bodies, so a body may use a value of the graph it lies in.
-    let root: Graph = this;
-    while (root.#outer !== null) root = root.#outer;
-    return `${hint}_${root.#count++}`;
+    return `${hint}_${this.#counter.next++}`;
   }
 }

@@ -47,6 +47,7 @@ export type OpName =
   | "log"
   | "sqrt"
   | "sigmoid"
+  | "stopGradient"
   | "clip"
   // Reductions and shapes.
   | "reduceSum"

@@ -90,6 +90,13 @@ export const elementwise = {
   sigmoid: unary("Sigmoid", (b, d, { outputs: [y] }) =>
     b.apply("mul", [d, b.apply("sub", [y, b.apply("mul", [y, y])])]),
   ),
+  /** The same values, taken as constants by every gradient. */
+  stopGradient: {
+    outputs: ([x]) => [{ dtype: x.dtype, shape: x.shape }],
+    gradient: null,
+    emit: (e, { inputs, outputs }) =>
+      e.node("Identity", inputs.map(e.nameOf), outputs.map(e.nameOf)),
+  },
   /** Attributes low, high. */
   clip: {
     outputs: ([x]) => [{ dtype: "f32", shape: x.shape }],
