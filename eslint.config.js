@@ -11,7 +11,7 @@ export default tseslint.config(
       "no-new": "error",
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/switch-exhaustiveness-check": "error",
-      "@typescript-eslint/require-array-sort-compare": "error",
+      "@typescript-eslint/require-array-sort-compare": ["error", { ignoreStringArrays: true }],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-explicit-any": "error",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],

@@ -66,6 +66,14 @@ describe("MetricsTable", () => {
     expect(table.series({ phase: "train", names: ["a"], points: 5 }).series["a"].mean).toEqual([9]);
   });
 
+  test("hands over the records that a reader has not seen", async () => {
+    const table = await open(fileWith([1, 2, 3].map((s) => line(s, { a: s })).join("")));
+    expect(table.since("train", 1, 1)).toEqual([
+      { step: 2, phase: "train", time: 2000, metrics: { a: 2 } },
+    ]);
+    expect(table.since("train", 3, 10)).toEqual([]);
+  });
+
   test("keeps validation apart", async () => {
     const table = await open(fileWith(line(1, { a: 1 }) + line(1, { v: 4 }, "val")));
     expect(table.names("train")).toEqual(["a"]);

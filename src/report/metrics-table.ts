@@ -73,6 +73,20 @@ export class MetricsTable {
       : { first: steps.at(0), last: steps.at(length - 1), records: length };
   }
 
+  /** The records after the first `seen` ones of a phase, at most `limit`, as they were written. */
+  since(phase: MetricsRecord["phase"], seen: number, limit: number): MetricsRecord[] {
+    const { steps, times, columns, length } = this.#phases[phase];
+    const records: MetricsRecord[] = [];
+    for (let row = seen; row < Math.min(length, seen + limit); row++) {
+      const metrics: Record<string, number> = {};
+      for (const [name, column] of columns) {
+        if (!Number.isNaN(column.at(row))) metrics[name] = column.at(row);
+      }
+      records.push({ step: steps.at(row), phase, time: times.at(row), metrics });
+    }
+    return records;
+  }
+
   /** Each metric's newest value. */
   latest(phase: MetricsRecord["phase"]): Record<string, number> {
     const { columns, length } = this.#phases[phase];

@@ -1,0 +1,150 @@
+/**
+ * The runs over HTTP, for the dashboard: thin routes over the run store, and one stream per open
+ * page that sends only what is new.
+ */
+import type { Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { ConfigError } from "../core/errors.js";
+import type { MetricsRecord, RolloutIndexEntry } from "../core/run.js";
+import { VERDICT_KINDS, type VerdictKind } from "../core/verdict.js";
+import { readEvaluations } from "../report/run-evaluations.js";
+import type { RolloutQuery } from "../report/rollout-table.js";
+import type { OpenRun, RunStore } from "../report/run-store.js";
+
+const POLL_MS = 1000;
+const MOST_RECORDS_AT_ONCE = 500;
+const MOST_POINTS = 4000;
+const LOG_BYTES = 256 * 1024;
+
+/** Mounts the routes under /api. */
+export function mountRunRoutes(app: Hono, store: RunStore): void {
+  app.get("/api/runs", async (c) => c.json({ runs: await store.list() }));
+  app.get("/api/runs/:run", async (c) => c.json(await describeRun(store, nameOf(c))));
+  app.get("/api/runs/:run/series", async (c) => {
+    const run = store.open(nameOf(c));
+    await run.metrics.refresh();
+    return c.json(run.metrics.series(seriesQuery(c)));
+  });
+  app.get("/api/runs/:run/rollouts", async (c) => {
+    const { rollouts } = store.open(nameOf(c));
+    await rollouts.refresh();
+    return c.json(await rollouts.find(rolloutQuery(c)));
+  });
+  app.get("/api/runs/:run/rollout", async (c) => {
+    const { rollouts } = store.open(nameOf(c));
+    await rollouts.refresh();
+    return c.json({ rollouts: await readGroup(rollouts, c) });
+  });
+  app.get("/api/runs/:run/config", async (c) =>
+    c.text((await store.readText(nameOf(c), "config.resolved.yaml", LOG_BYTES)) ?? ""),
+  );
+  app.get("/api/runs/:run/log", async (c) =>
+    c.text((await store.readText(nameOf(c), "logs/console.log", LOG_BYTES)) ?? ""),
+  );
+  app.get("/api/runs/:run/evaluations", async (c) =>
+    c.json(await readEvaluations(store.open(nameOf(c)).dir)),
+  );
+  app.get("/api/runs/:run/stream", (c) => streamRun(c, store, nameOf(c)));
+}
+
+const nameOf = (c: Context): string => c.req.param("run") ?? "";
+
+async function describeRun(store: RunStore, name: string) {
+  const summary = await store.summary(name);
+  const { metrics, health } = store.open(name);
+  return {
+    ...summary,
+    health,
+    train: { names: metrics.names("train"), span: metrics.span("train") },
+    val: { names: metrics.names("val"), span: metrics.span("val") },
+    latest: { train: metrics.latest("train"), val: metrics.latest("val") },
+  };
+}
+
+function seriesQuery(c: Context) {
+  const phase = c.req.query("phase") ?? "train";
+  if (phase !== "train" && phase !== "val") {
+    throw new ConfigError(`phase: expected train or val, got ${phase}`);
+  }
+  const points = numberOf(c, "points") ?? 1000;
+  return {
+    phase: phase as MetricsRecord["phase"],
+    names: (c.req.query("names") ?? "").split(",").filter((name) => name !== ""),
+    points: Math.min(MOST_POINTS, Math.max(1, Math.floor(points))),
+    ...optional("from", numberOf(c, "from")),
+    ...optional("to", numberOf(c, "to")),
+  };
+}
+
+function rolloutQuery(c: Context): RolloutQuery {
+  const verdicts = c.req.query("verdicts")?.split(",");
+  const unknown = verdicts?.find((kind) => !VERDICT_KINDS.includes(kind as VerdictKind));
+  if (unknown !== undefined) {
+    throw new ConfigError(`verdicts: expected some of ${VERDICT_KINDS.join(", ")}, got ${unknown}`);
+  }
+  const format = c.req.query("format");
+  return {
+    skip: numberOf(c, "skip") ?? 0,
+    limit: Math.min(200, numberOf(c, "limit") ?? 50),
+    order: c.req.query("order") === "oldest" ? "oldest" : "newest",
+    ...optional("verdicts", verdicts as VerdictKind[] | undefined),
+    ...optional("stepFrom", numberOf(c, "step_from")),
+    ...optional("stepTo", numberOf(c, "step_to")),
+    ...optional("group", numberOf(c, "group")),
+    ...optional("rewardFrom", numberOf(c, "reward_from")),
+    ...optional("rewardTo", numberOf(c, "reward_to")),
+    ...optional("tokensFrom", numberOf(c, "tokens_from")),
+    ...optional("tokensTo", numberOf(c, "tokens_to")),
+    ...optional("problemId", c.req.query("problem")),
+    ...optional("text", c.req.query("text")),
+    ...optional("format", format === undefined ? undefined : format === "true"),
+  };
+}
+
+/** The rollouts of one group, or of one problem over all steps, whole. */
+async function readGroup(rollouts: OpenRun["rollouts"], c: Context) {
+  const query = rolloutQuery(c);
+  const { entries } = await rollouts.find({ ...query, order: "oldest", limit: 64 });
+  return Promise.all(entries.map((entry: RolloutIndexEntry) => rollouts.read(entry)));
+}
+
+function streamRun(c: Context, store: RunStore, name: string): Response {
+  const seen = { train: numberOf(c, "train") ?? 0, val: numberOf(c, "val") ?? 0 };
+  let seenHealth = numberOf(c, "health") ?? 0;
+  let lastStatus = "";
+  return streamSSE(c, async (stream) => {
+    while (!stream.aborted && !stream.closed) {
+      const run = store.open(name);
+      await run.refresh();
+      const delta = (["train", "val"] as const).flatMap((phase) => {
+        const records = run.metrics.since(phase, seen[phase], MOST_RECORDS_AT_ONCE);
+        seen[phase] += records.length;
+        return records;
+      });
+      if (delta.length > 0)
+        await stream.writeSSE({ event: "metrics", data: JSON.stringify(delta) });
+      const events = run.health.slice(seenHealth);
+      seenHealth += events.length;
+      if (events.length > 0) {
+        await stream.writeSSE({ event: "health", data: JSON.stringify(events) });
+      }
+      const { status } = await store.summary(name);
+      if (status !== lastStatus) await stream.writeSSE({ event: "status", data: status });
+      else if (delta.length === 0) await stream.writeSSE({ event: "alive", data: "" });
+      lastStatus = status;
+      await stream.sleep(POLL_MS);
+    }
+  });
+}
+
+function numberOf(c: Context, key: string): number | undefined {
+  const text = c.req.query(key);
+  if (text === undefined || text === "") return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new ConfigError(`${key}: expected a number, got ${text}`);
+  return value;
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}
