@@ -7,7 +7,7 @@
  *     [{"input": {"stdin": "1 2"}, "output": {"stdout": "3"}}]            SandboxFusion
  */
 import type { Tests } from "../core/problem.js";
-import { formatLosslessJson, type JsonNode, parseLosslessJson } from "./lossless-json.js";
+import { formatJson, type Json, parseJson } from "./lossless-json.js";
 
 /** Why a ground truth holds no tests. */
 export interface BadGroundTruth {
@@ -16,73 +16,66 @@ export interface BadGroundTruth {
 
 /** Reads the tests of a ground truth; what cannot be read is an answer, not an exception. */
 export function parseGroundTruth(json: string, source: string): Tests | BadGroundTruth {
-  let node: JsonNode;
+  let node: Json;
   try {
-    node = parseLosslessJson(json);
+    node = parseJson(json);
   } catch (error) {
     return { bad: `ground truth of ${source} is not JSON: ${(error as Error).message}` };
   }
-  if (node.kind === "array") return sandboxFusionTests(node.items);
-  if (node.kind !== "object") return { bad: `ground truth is a ${node.kind}, not an object` };
-  const asserts = node.members.get("assert_case");
-  if (asserts?.kind === "array") return assertTests(node.members, asserts.items);
-  return pairedTests(node.members);
+  if (Array.isArray(node)) return sandboxFusionTests(node);
+  if (!(node instanceof Map)) return { bad: "ground truth is not a JSON object" };
+  const asserts = node.get("assert_case");
+  return Array.isArray(asserts) ? assertTests(node, asserts) : pairedTests(node);
 }
 
-function pairedTests(members: Map<string, JsonNode>): Tests | BadGroundTruth {
+function pairedTests(members: Map<string, Json>): Tests | BadGroundTruth {
   const inputs = members.get("inputs");
   const outputs = members.get("outputs");
-  if (inputs?.kind !== "array" || outputs?.kind !== "array") {
+  if (!Array.isArray(inputs) || !Array.isArray(outputs)) {
     return { bad: "ground truth has no lists of inputs and outputs" };
   }
-  if (inputs.items.length !== outputs.items.length) {
-    return { bad: `${inputs.items.length} inputs but ${outputs.items.length} outputs` };
+  if (inputs.length !== outputs.length) {
+    return { bad: `${inputs.length} inputs but ${outputs.length} outputs` };
   }
-  if (inputs.items.length === 0) return { bad: "ground truth has no tests" };
+  if (inputs.length === 0) return { bad: "ground truth has no tests" };
   const name = members.get("fn_name");
-  if (name?.kind === "string" && name.value !== "") {
-    const isWrapped = outputs.items.every(isSingleton);
-    const cases = inputs.items.map((input, index) => ({
+  if (typeof name === "string" && name !== "") {
+    const isWrapped = outputs.every((output) => Array.isArray(output) && output.length === 1);
+    const cases = inputs.map((input, index) => ({
       args: argumentsOf(input),
-      expected: formatLosslessJson(unwrap(outputs.items[index], isWrapped)),
+      expected: formatJson(isWrapped ? (outputs[index] as Json[])[0] : outputs[index]),
     }));
-    return { kind: "call", entryPoint: name.value, cases };
+    return { kind: "call", entryPoint: name, cases };
   }
-  const cases = inputs.items.map((input, index) => ({
+  const cases = inputs.map((input, index) => ({
     input: textOf(input),
-    output: textOf(outputs.items[index]),
+    output: textOf(outputs[index]),
   }));
   return { kind: "stdio", cases };
 }
 
-const isSingleton = (node: JsonNode) => node.kind === "array" && node.items.length === 1;
-
-const unwrap = (node: JsonNode, isWrapped: boolean) =>
-  isWrapped && node.kind === "array" ? node.items[0] : node;
-
 /** Arguments are a list, or (LiveCodeBench) text with one JSON value per line. */
-function argumentsOf(input: JsonNode): string {
-  if (input.kind === "string") {
-    return `[${input.value
+function argumentsOf(input: Json): string {
+  if (typeof input === "string") {
+    return `[${input
       .split("\n")
       .filter((line) => line.trim() !== "")
       .join(", ")}]`;
   }
-  return input.kind === "array" ? formatLosslessJson(input) : `[${formatLosslessJson(input)}]`;
+  return Array.isArray(input) ? formatJson(input) : `[${formatJson(input)}]`;
 }
 
 /** Text as it is, a list as its lines. */
-function textOf(node: JsonNode): string {
-  if (node.kind === "string") return node.value;
-  if (node.kind === "array") return node.items.map(textOf).join("\n");
-  return formatLosslessJson(node);
+function textOf(value: Json): string {
+  if (typeof value === "string") return value;
+  return Array.isArray(value) ? value.map(textOf).join("\n") : formatJson(value);
 }
 
-function assertTests(members: Map<string, JsonNode>, items: JsonNode[]): Tests | BadGroundTruth {
+function assertTests(members: Map<string, Json>, items: Json[]): Tests | BadGroundTruth {
   if (items.length === 0) return { bad: "ground truth has no tests" };
   const text = (name: string) => {
-    const node = members.get(name);
-    return node?.kind === "string" ? node.value : null;
+    const value = members.get(name);
+    return typeof value === "string" ? value : null;
   };
   return {
     kind: "assert",
@@ -93,13 +86,13 @@ function assertTests(members: Map<string, JsonNode>, items: JsonNode[]): Tests |
   };
 }
 
-function sandboxFusionTests(items: JsonNode[]): Tests | BadGroundTruth {
+function sandboxFusionTests(items: Json[]): Tests | BadGroundTruth {
   const cases: { input: string; output: string }[] = [];
   for (const item of items) {
     const side = (name: string, stream: string) => {
-      const node = item.kind === "object" ? item.members.get(name) : undefined;
-      const text = node?.kind === "object" ? node.members.get(stream) : node;
-      return text?.kind === "string" ? text.value : null;
+      const value = item instanceof Map ? item.get(name) : undefined;
+      const text = value instanceof Map ? value.get(stream) : value;
+      return typeof text === "string" ? text : null;
     };
     const input = side("input", "stdin");
     const output = side("output", "stdout");
