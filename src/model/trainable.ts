@@ -1,0 +1,180 @@
+/**
+ * A model that can be trained: one graph of forward pass, a loss of the caller's, and the gradient.
+ *
+ * Gradients are written by the runtime into one array laid out like the parameters. Micro-batches
+ * add up in it; the caller's optimizer then changes the parameters, which the next run reads.
+ */
+import { gradients } from "../autodiff/gradient.js";
+import { Graph, type Tensor, type Value } from "../autodiff/graph.js";
+import { type CompiledGraph, compile, floatTensor, scalarTensor } from "../autodiff/session.js";
+import { ConfigError } from "../core/errors.js";
+import type { TrainBatch } from "./batch.js";
+import type { ModelConfig } from "./config.js";
+import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
+import type { Parameters } from "./parameters.js";
+import { ropeTableSource } from "./rope.js";
+import { declareDecoderInputs, declareParameters, hiddenStates, logitsOf } from "./transformer.js";
+import { valuesOf } from "./value-head.js";
+
+/** What may be fed to an input: a tensor, a vector, or a number. */
+export type Feed = Tensor | Float32Array | number;
+
+/**
+ * Builds the loss on top of a model's head: logits [R, V] of a policy, values [R] of a critic.
+ *
+ * It may declare inputs of its own on the graph, e.g. `graph.input("advantages", "f32", ["R"])`;
+ * they are fed by name with each batch. `outputs` are computed beside the loss and answered.
+ */
+export type LossBuilder = (
+  graph: Graph,
+  head: Value,
+  batch: { targets: Value },
+) => { loss: Value; outputs?: Record<string, Value> };
+
+/** How a trainable model is made. */
+export interface TrainableOptions {
+  threads: number;
+  kind: "policy" | "critic";
+  loss: LossBuilder;
+}
+
+const GRADIENT = "gradient.";
+
+/** A compiled model with its gradients. */
+export class TrainableModel {
+  readonly parameters: Parameters;
+  /** Laid out like `parameters.data`; the sum over the batches since the last reset. */
+  readonly gradients: Float32Array;
+  readonly #graph: CompiledGraph;
+  readonly #outputs: readonly string[];
+  readonly #extraInputs: readonly string[];
+  readonly #parameterFeeds: Record<string, Tensor>;
+  readonly #ropeTables: ReturnType<typeof ropeTableSource>;
+  readonly #causalMask = causalMaskSource();
+  /** Targets of the gradient outputs: the sum itself, and a second array for what is added to it. */
+  readonly #sumTargets: Record<string, Tensor>;
+  #partTargets: Record<string, Tensor> | null = null;
+  #part: Float32Array | null = null;
+  #isZero = true;
+
+  private constructor(
+    graph: Graph,
+    compiled: CompiledGraph,
+    {
+      config,
+      parameters,
+      ownInputs,
+    }: {
+      config: ModelConfig;
+      parameters: Parameters;
+      ownInputs: ReadonlySet<string>;
+    },
+  ) {
+    this.parameters = parameters;
+    this.gradients = new Float32Array(parameters.data.length);
+    this.#graph = compiled;
+    this.#outputs = graph.outputs.map(({ name }) => name).filter((n) => !n.startsWith(GRADIENT));
+    this.#extraInputs = graph.inputs.map(({ name }) => name).filter((n) => !ownInputs.has(n));
+    this.#parameterFeeds = parameterFeeds(parameters);
+    this.#ropeTables = ropeTableSource(config);
+    this.#sumTargets = gradientTargets(parameters, this.gradients);
+  }
+
+  /** Builds and compiles the graph. The parameters are used where they lie, not copied. */
+  static async create(
+    config: ModelConfig,
+    parameters: Parameters,
+    { threads, kind, loss: buildLoss }: TrainableOptions,
+  ): Promise<TrainableModel> {
+    const graph = new Graph();
+    const declared = declareParameters(graph, parameters, { gradient: true });
+    const inputs = declareDecoderInputs(graph, config);
+    const rows = graph.input("rows", "i64", ["R"]);
+    const targets = graph.input("targets", "i64", ["R"]);
+    const ownInputs = new Set(graph.inputs.map(({ name }) => name));
+    const { hidden } = hiddenStates(graph, config, declared, inputs);
+    const chosen = graph.gatherRows(hidden, rows);
+    const head =
+      kind === "critic"
+        ? valuesOf(graph, declared, chosen)
+        : logitsOf(graph, config, declared, chosen);
+    const { loss, outputs = {} } = buildLoss(graph, head, { targets });
+    graph.output(loss, "loss");
+    for (const [name, value] of Object.entries(outputs)) graph.output(value, name);
+    gradients(graph, loss, Object.values(declared)).forEach((gradient, i) => {
+      graph.output(gradient, GRADIENT + parameters.names[i]);
+    });
+    const compiled = await compile(graph, { threads });
+    return new TrainableModel(graph, compiled, { config, parameters, ownInputs });
+  }
+
+  /**
+   * Runs forward and backward once and adds to `gradients`.
+   *
+   * @param extraFeeds - The inputs that the loss declared.
+   * @returns `loss` and the loss's outputs: numbers for those without dimensions.
+   * @throws {ConfigError} if an input of the loss is missing.
+   */
+  async accumulate(
+    batch: TrainBatch,
+    extraFeeds: Readonly<Record<string, Feed>> = {},
+  ): Promise<Record<string, number | Float32Array>> {
+    const feeds: Record<string, Tensor> = {
+      ...this.#parameterFeeds,
+      ...batchFeeds(batch),
+      ...ropeFeeds(this.#ropeTables(batch.length)),
+      mask: this.#causalMask(batch.length),
+    };
+    for (const name of this.#extraInputs) feeds[name] = toTensor(name, extraFeeds[name]);
+    const fetches: Record<string, Tensor | null> = { ...this.#targets() };
+    for (const name of this.#outputs) fetches[name] = null;
+    const results = await this.#graph.run(feeds, fetches);
+    if (!this.#isZero && this.#part !== null) addInto(this.gradients, this.#part);
+    this.#isZero = false;
+    return Object.fromEntries(
+      this.#outputs.map((name) => {
+        const { shape, data } = results[name];
+        return [name, shape.length === 0 ? Number(data[0]) : (data as Float32Array)];
+      }),
+    );
+  }
+
+  /** Starts a new sum. */
+  zeroGradients(): void {
+    this.gradients.fill(0);
+    this.#isZero = true;
+  }
+
+  /** Gives the native memory back. */
+  async dispose(): Promise<void> {
+    await this.#graph.dispose();
+  }
+
+  /** The first batch writes into the sum itself, so one batch per update needs no second array. */
+  #targets(): Record<string, Tensor> {
+    if (this.#isZero) return this.#sumTargets;
+    this.#part ??= new Float32Array(this.gradients.length);
+    this.#partTargets ??= gradientTargets(this.parameters, this.#part);
+    return this.#partTargets;
+  }
+}
+
+function gradientTargets(parameters: Parameters, array: Float32Array): Record<string, Tensor> {
+  return Object.fromEntries(
+    parameters.names.map((name) => [
+      GRADIENT + name,
+      floatTensor(parameters.view(name, array), parameters.shape(name)),
+    ]),
+  );
+}
+
+function toTensor(name: string, feed: Feed | undefined): Tensor {
+  if (feed === undefined)
+    throw new ConfigError(`the loss needs the input ${name}, which is absent`);
+  if (typeof feed === "number") return scalarTensor(feed);
+  return feed instanceof Float32Array ? floatTensor(feed) : feed;
+}
+
+function addInto(sum: Float32Array, part: Float32Array): void {
+  for (let i = 0; i < sum.length; i++) sum[i] += part[i];
+}
