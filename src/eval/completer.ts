@@ -1,0 +1,72 @@
+/**
+ * The completer: prompts in, completions out, whoever writes them. A local model, an HTTP endpoint
+ * and a file of finished completions stand behind the same few lines, so that everything else of an
+ * evaluation is the same for all three.
+ */
+import type { ChatMessage } from "../core/problem.js";
+
+/** One completion to be made. */
+export interface CompletionRequest {
+  problemId: string;
+  /** Index of the sample of its problem. */
+  sample: number;
+  /**
+   * For a chat style the messages; a last message of the assistant is a beginning that the model
+   * continues. For a completion style one message, whose content is continued as bare text.
+   */
+  prompt: ChatMessage[];
+  kind: "chat" | "completion";
+  maxTokens: number;
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  topK: number | null;
+  /** The completion ends before the first of these texts. */
+  stop: readonly string[];
+  seed: number;
+}
+
+/** One completion. Token counts are null where the source does not tell them. */
+export interface Completion {
+  text: string;
+  finish: "stop" | "length" | "unknown";
+  promptTokens: number | null;
+  completionTokens: number | null;
+}
+
+/** Called for each completion as it comes; `index` is that of its request. */
+export type OnCompletion = (index: number, completion: Completion) => void;
+
+/** How a completer did: requests it could not serve are missing, never empty completions. */
+export interface CompleterReport {
+  /** Faults met, retried or not, by kind. */
+  faults: Record<string, number>;
+  /** The last fault in words, for the reader of an incomplete evaluation. */
+  lastFault: string | null;
+}
+
+/** Writes completions. */
+export interface Completer {
+  readonly kind: "local" | "endpoint" | "file";
+  /** Name to show, e.g. the model directory's. */
+  readonly name: string;
+  /** Changes when the completions may: a digest of the weights, or the endpoint's address. */
+  readonly identity: string;
+  /** Serves requests in any order. A request that no retry could serve is left out. */
+  complete(
+    requests: readonly CompletionRequest[],
+    onCompletion: OnCompletion,
+    signal?: AbortSignal,
+  ): Promise<CompleterReport>;
+  close(): Promise<void>;
+}
+
+/** Cuts a text before the first occurrence of any stop text; null when there is none. */
+export function cutAtStop(text: string, stop: readonly string[]): string | null {
+  let end = text.length;
+  for (const word of stop) {
+    const at = text.indexOf(word);
+    if (at !== -1 && at < end) end = at;
+  }
+  return end === text.length ? null : text.slice(0, end);
+}

@@ -1,0 +1,228 @@
+/**
+ * The evaluation: problems to a model, completions to the verifier, verdicts to scores.
+ *
+ * The verifier is the one that training uses, and every problem meets the same prompt, extraction
+ * and limits before and after. What is no fault of the model (an endpoint that fails, a sandbox
+ * that breaks) leaves a sample missing, and an evaluation with missing samples says so; nothing is
+ * ever scored 0 for it. Everything is written as it comes, so the same call goes on where an
+ * interrupted one stopped.
+ */
+import { mkdir } from "node:fs/promises";
+import {
+  type EvalSample,
+  type EvalSettings,
+  type Evaluation,
+  type EvaluationInfo,
+  evaluationPaths,
+} from "../core/evaluation.js";
+import type { Problem } from "../core/problem.js";
+import type { OnProgress } from "../core/progress.js";
+import { readLines, writeAtomic } from "../core/run.js";
+import type { SandboxLimits } from "../verify/sandbox.js";
+import type { Verifier } from "../verify/verify.js";
+import type { Completer, CompleterReport, Completion, CompletionRequest } from "./completer.js";
+import { type GenerationCache, generationKey, hashOf, openGenerations } from "./generations.js";
+import { Judging, type Task } from "./judging.js";
+import type { Style } from "./style.js";
+import { summarise } from "./summarise.js";
+
+/** What an evaluation is asked to do. */
+export interface EvaluateSettings {
+  /** Name of this evaluation, e.g. `before`. */
+  name: string;
+  benchmark: string;
+  style: Style;
+  /** Samples per problem. */
+  n: number;
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  topK: number | null;
+  maxTokens: number;
+  /** The k of pass@k to report; those above n are left out. */
+  k: readonly number[];
+  seed: number;
+  /** What the verifier was made with, for the record; null when unknown. */
+  limits: SandboxLimits | null;
+  /** How many problems were taken from the front of the benchmark, for the record. */
+  limit: number | null;
+  /** LiveCodeBench's release and dates, for the record. */
+  window: string | null;
+  /** Completions judged at a time. */
+  judgeConcurrency: number;
+  /** Where to write; null keeps everything in memory. */
+  outDir: string | null;
+  /** Other evaluation directories whose completions may be used again. */
+  reuse: readonly string[];
+  /** Product version, for the record. */
+  version: string;
+}
+
+/** The settings most callers leave alone. */
+export const EVALUATE_DEFAULTS = {
+  n: 1,
+  temperature: 0,
+  topP: 1,
+  topK: null,
+  maxTokens: 1024,
+  k: [1, 5, 10, 100],
+  seed: 42,
+  limits: null,
+  limit: null,
+  window: null,
+  judgeConcurrency: 4,
+  outDir: null,
+  reuse: [],
+  version: "0.1.0",
+} as const satisfies Partial<EvaluateSettings>;
+
+/** What `evaluate` works with. */
+export interface EvaluateInput {
+  completer: Completer;
+  problems: readonly Problem[];
+  verifier: Verifier;
+  settings: EvaluateSettings;
+  onProgress?: OnProgress;
+  signal?: AbortSignal;
+}
+
+/**
+ * Evaluates a model. With an output directory the result also lies there, and samples found there
+ * from an earlier call with the same settings are not made again.
+ */
+export async function evaluate(input: EvaluateInput): Promise<Evaluation> {
+  const { completer, settings } = input;
+  const startedAt = new Date();
+  const paths = settings.outDir === null ? null : evaluationPaths(settings.outDir);
+  if (settings.outDir !== null) await mkdir(settings.outDir, { recursive: true });
+  const tasks = planTasks(input);
+  const cache = await openGenerations(
+    paths?.generations ?? null,
+    settings.reuse.map((dir) => evaluationPaths(dir).generations),
+  );
+  const judged = await openJudged(paths?.results ?? null, tasks);
+  const work = new Judging(input, tasks, judged, paths?.results ?? null);
+  const report = await generate(work, cache, completer, input.signal);
+  await work.finished();
+
+  const samples = tasks.flatMap((_, index) => judged.get(index) ?? []);
+  const info = summarise({
+    settings,
+    model: { kind: completer.kind, name: completer.name, identity: completer.identity },
+    recorded: recordSettings(input),
+    samples,
+    expected: tasks.length,
+    problems: input.problems.length,
+    isolation: input.verifier.level,
+    startedAt,
+    faults: work.faultsWith(report),
+  });
+  if (paths !== null) await writeEvaluation(paths, info, samples);
+  return { info, samples, dir: settings.outDir };
+}
+
+function planTasks({ problems, completer, settings }: EvaluateInput): Task[] {
+  const { style, n, maxTokens, temperature, topP, topK, seed } = settings;
+  return problems.flatMap((problem) =>
+    Array.from({ length: n }, (_, sample) => {
+      const request: CompletionRequest = {
+        problemId: problem.id,
+        sample,
+        prompt: problem.prompt,
+        kind: style.kind,
+        maxTokens,
+        temperature,
+        topP,
+        topK,
+        stop: style.stop,
+        seed,
+      };
+      const { tests, compare, limits } = problem;
+      const judge = hashOf([tests, compare, limits, style.extract, settings.limits]);
+      return { problem, request, key: generationKey(completer.identity, request), judge };
+    }),
+  );
+}
+
+/** Reads the samples judged by an earlier call; what belongs to other settings is left out. */
+async function openJudged(
+  path: string | null,
+  tasks: readonly Task[],
+): Promise<Map<number, EvalSample>> {
+  const judged = new Map<number, EvalSample>();
+  if (path === null) return judged;
+  const name = (problemId: string, sample: number, key: string, judge: string) =>
+    JSON.stringify([problemId, sample, key, judge]);
+  const places = new Map(
+    tasks.map(({ request, key, judge }, index) => [
+      name(request.problemId, request.sample, key, judge),
+      index,
+    ]),
+  );
+  for (const line of await readLines<EvalSample>(path)) {
+    const index = places.get(name(line.problemId, line.sample, line.key, line.judge));
+    if (index !== undefined) judged.set(index, line);
+  }
+  // Rewritten whole, so that a line torn by a crash does not run into the next one.
+  await writeAtomic(path, [...judged.values()].map((line) => JSON.stringify(line) + "\n").join(""));
+  return judged;
+}
+
+/** Asks for the completions not known yet, and hands every one to the judges as it comes. */
+async function generate(
+  work: Judging,
+  cache: GenerationCache,
+  completer: Completer,
+  signal: AbortSignal | undefined,
+): Promise<CompleterReport> {
+  // Equal keys are equal completions (greedy samples of one problem): asked for once.
+  const wanted = new Map<string, number[]>();
+  for (const [index, { key }] of work.tasks.entries()) {
+    if (work.judged.has(index)) continue;
+    const known = cache.get(key);
+    if (known !== null) work.judge(index, known);
+    else wanted.set(key, [...(wanted.get(key) ?? []), index]);
+  }
+  if (wanted.size === 0) return { faults: {}, lastFault: null };
+  const groups = [...wanted.values()];
+  const requests = groups.map((indices) => work.tasks[indices[0]].request);
+  const onCompletion = (at: number, completion: Completion) => {
+    // What a file holds is in the file already.
+    if (completer.kind !== "file") cache.add(work.tasks[groups[at][0]].key, completion);
+    for (const index of groups[at]) work.judge(index, completion);
+  };
+  return completer.complete(requests, onCompletion, signal);
+}
+
+/** The settings as they stand in eval.json. */
+function recordSettings({ problems, settings }: EvaluateInput): EvalSettings {
+  const { style } = settings;
+  return {
+    benchmark: settings.benchmark,
+    style: style.name,
+    promptHash: hashOf([style.kind, problems.map(({ prompt }) => prompt)]),
+    problemsHash: hashOf(
+      problems.map(({ id, tests, compare, limits }) => [id, tests, compare, limits]),
+    ),
+    extract: style.extract,
+    n: settings.n,
+    temperature: settings.temperature,
+    topP: settings.topP,
+    topK: settings.topK,
+    maxTokens: settings.maxTokens,
+    stop: [...style.stop],
+    limits: settings.limits,
+    limit: settings.limit,
+    window: settings.window,
+    seed: settings.seed,
+  };
+}
+
+async function writeEvaluation(
+  paths: ReturnType<typeof evaluationPaths>,
+  info: EvaluationInfo,
+  samples: readonly EvalSample[],
+): Promise<void> {
+  await writeAtomic(paths.results, samples.map((line) => JSON.stringify(line) + "\n").join(""));
+  await writeAtomic(paths.info, JSON.stringify(info, null, 2) + "\n");
+}

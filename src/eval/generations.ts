@@ -1,0 +1,64 @@
+/**
+ * The generation cache: completions by the hash of everything that produced them (model, prompt,
+ * sampling settings, sample index). Re-scoring the same completions costs no generation, and an
+ * interrupted evaluation goes on where it was cut off. One append-only JSONL file.
+ */
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { appendLine, readLines, writeAtomic } from "../core/run.js";
+import type { Completion, CompletionRequest } from "./completer.js";
+
+/** A line of generations.jsonl. */
+export interface Generation extends Completion {
+  key: string;
+}
+
+/** Hashes what produces a completion. */
+export function generationKey(identity: string, request: CompletionRequest): string {
+  const { prompt, kind, maxTokens, temperature, topP, topK, stop, seed, sample } = request;
+  // A greedy sample is the same whatever the seed, the index or the truncation of the tail.
+  const sampling = temperature === 0 ? null : [temperature, topP, topK, seed, sample];
+  return hashOf([identity, kind, prompt, maxTokens, stop, sampling]);
+}
+
+/** The first 64 bits of the SHA-256 of a value's JSON, in hexadecimal. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
+}
+
+/** Completions known so far. */
+export interface GenerationCache {
+  get(key: string): Completion | null;
+  add(key: string, completion: Completion): void;
+}
+
+/**
+ * Opens the cache of a file, and reads others beside it. A line torn by a crash is cut off so that
+ * what is appended starts on a line of its own. Null as the file keeps completions in memory only.
+ *
+ * @throws {DataError} if a whole line is not JSON.
+ */
+export async function openGenerations(
+  path: string | null,
+  reuse: readonly string[] = [],
+): Promise<GenerationCache> {
+  const known = new Map<string, Completion>();
+  for (const source of reuse) {
+    for (const { key, ...rest } of await readLines<Generation>(source)) known.set(key, rest);
+  }
+  if (path !== null) {
+    await mkdir(dirname(path), { recursive: true });
+    const lines = await readLines<Generation>(path);
+    await writeAtomic(path, lines.map((line) => JSON.stringify(line) + "\n").join(""));
+    for (const { key, ...rest } of lines) known.set(key, rest);
+  }
+  return {
+    get: (key) => known.get(key) ?? null,
+    add: (key, completion) => {
+      if (known.has(key)) return;
+      known.set(key, completion);
+      if (path !== null) appendLine(path, { key, ...completion });
+    },
+  };
+}
