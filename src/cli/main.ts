@@ -13,7 +13,12 @@ export interface CommandModule {
   define(command: Command): void;
 }
 
-const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandModule> }> = {};
+const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandModule> }> = {
+  prepare: {
+    summary: "Turn a code data set into problems and the parquet files that trainers read.",
+    load: () => import("./prepare.js"),
+  },
+};
 
 async function main(argv: string[]): Promise<void> {
   const program = new Command("rlvr")

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
-import { formatJsonl, readJsonl } from "./jsonl.js";
+import { formatLine, readJsonl } from "./jsonl.js";
 
 const dir = mkdtempSync(join(tmpdir(), "jsonl-"));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -31,7 +31,7 @@ describe("readJsonl", () => {
 
   test("reads lines that are longer than one read, whole", async () => {
     const wide = { text: "é".repeat(2_000_000), end: "x" };
-    const path = file("wide.jsonl", formatJsonl([wide, { a: 1 }]));
+    const path = file("wide.jsonl", formatLine(wide) + formatLine({ a: 1 }));
     expect((await read(path)).map((line) => line.value)).toEqual([wide, { a: 1 }]);
   });
 

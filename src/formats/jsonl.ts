@@ -7,6 +7,7 @@
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { DataError } from "../core/errors.js";
+import { OutputFile } from "./output-file.js";
 
 /** One parsed line. */
 export interface JsonLine {
@@ -32,14 +33,22 @@ export async function* readJsonl(path: string): AsyncGenerator<JsonLine> {
   }
 }
 
-/**
- * Writes records as JSON lines text: keys in their order, no added space, one newline each.
- */
-export function formatJsonl(records: readonly unknown[]): string {
-  return records.map((record) => JSON.stringify(record) + "\n").join("");
+/** One record as a line: keys in their order, no added space, a newline. */
+export function formatLine(record: unknown): string {
+  return JSON.stringify(record) + "\n";
 }
 
-function parseLine(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer, at: { path: string; line: number }) {
+/** Writes records line by line to a new file. */
+export function createJsonl(path: string): { output: OutputFile; write(record: unknown): void } {
+  const output = new OutputFile(path);
+  return { output, write: (record) => output.write(formatLine(record)) };
+}
+
+function parseLine(
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Buffer,
+  at: { path: string; line: number },
+) {
   let text: string;
   try {
     text = decoder.decode(bytes);

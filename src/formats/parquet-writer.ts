@@ -4,9 +4,8 @@
  *
  * Equal rows give equal bytes: nothing in the file depends on time or machine.
  */
-import { closeSync, openSync, writeSync } from "node:fs";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { DataError } from "../core/errors.js";
+import { OutputFile } from "./output-file.js";
 
 /** One node of a schema; a schema lists its nodes depth first, the root first. */
 export type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
@@ -19,6 +18,8 @@ const BYTES_PER_GROUP = 32 * 2 ** 20;
 /** Writes rows to one parquet file. */
 export interface RowWriter<Row> {
   readonly rowCount: number;
+  /** The file itself, for its size and hash once finished. */
+  readonly output: OutputFile;
   /**
    * Adds a row. `bytes` is about its size.
    *
@@ -36,7 +37,8 @@ export function createParquet<Row extends object>(
   path: string,
   schema: SchemaElement[],
 ): RowWriter<Row> {
-  const file = new FileWriter(path);
+  const output = new OutputFile(path);
+  const file = new FileWriter(output);
   const writer = new ParquetWriter({ writer: file, schema, createdBy: "code-rlvr" });
   const names = topLevelNames(schema);
   let held: Row[] = [];
@@ -66,7 +68,8 @@ export function createParquet<Row extends object>(
       flush();
       void writer.finish();
     },
-    close: () => file.close(),
+    output,
+    close: () => output.close(),
   };
 }
 
@@ -88,38 +91,22 @@ function skipElement(schema: SchemaElement[], at: number): number {
   return next;
 }
 
-/** Sends encoded bytes to a file descriptor after each row group. */
+/** Hands encoded bytes on after each row group. */
 class FileWriter extends ByteWriter {
-  readonly #path: string;
-  #file: number | null;
+  readonly #output: OutputFile;
 
-  constructor(path: string) {
+  constructor(output: OutputFile) {
     super(2 ** 16);
-    this.#path = path;
-    try {
-      this.#file = openSync(path, "w");
-    } catch (cause) {
-      throw new DataError(`cannot write: ${(cause as Error).message}`, { path, cause });
-    }
+    this.#output = output;
   }
 
   flush(): void {
-    const bytes = this.getBytes();
-    try {
-      for (let at = 0; at < bytes.length;) at += writeSync(this.#file as number, bytes, at);
-    } catch (cause) {
-      throw new DataError(`cannot write: ${(cause as Error).message}`, { path: this.#path, cause });
-    }
+    this.#output.write(this.getBytes().slice());
+    this.#output.flush();
     this.index = 0;
   }
 
   override finish(): void {
     this.flush();
-    this.close();
-  }
-
-  close(): void {
-    if (this.#file !== null) closeSync(this.#file);
-    this.#file = null;
   }
 }

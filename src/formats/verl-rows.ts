@@ -71,6 +71,7 @@ export function createVerlParquet(path: string): RowWriter<VerlRow> {
       const { index } = row.extra_info;
       writer.write({ ...row, extra_info: { ...row.extra_info, index: BigInt(index) } }, bytes);
     },
+    output: writer.output,
     finish: () => writer.finish(),
     close: () => writer.close(),
   };

@@ -1,0 +1,141 @@
+/**
+ * Files of raw rows: parquet, JSON lines (plain or gzipped) and JSON lists, behind one reader that
+ * streams and knows each row's number.
+ */
+import { readFile, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { DataError } from "../core/errors.js";
+import { readJsonl } from "../formats/jsonl.js";
+import { openParquet } from "../formats/parquet.js";
+import { describeValue } from "./fields.js";
+import type { RawRow } from "./source.js";
+
+/** A row with its number, counted from 1. */
+export interface NumberedRow {
+  line: number;
+  value: RawRow;
+}
+
+/** Some rows that follow each other, and the numbers of those that were left out. */
+export interface RowBatch {
+  rows: NumberedRow[];
+  skipped: { line: number; value: unknown }[];
+}
+
+/** Leaves rows out by one flat column. */
+export interface RowFilter {
+  column: string;
+  keep: (value: unknown) => boolean;
+}
+
+/** An open file of rows. */
+export interface RowFile {
+  path: string;
+  format: "parquet" | "jsonl" | "json";
+  bytes: number;
+  /** Null where only reading tells. */
+  rowCount: number | null;
+  read(where?: RowFilter): AsyncGenerator<RowBatch>;
+  close(): Promise<void>;
+}
+
+const LINES_PER_BATCH = 256;
+
+/**
+ * Opens a file of rows; its name tells the format.
+ *
+ * @throws {DataError} if it cannot be read or its name tells no known format.
+ */
+export async function openRows(path: string): Promise<RowFile> {
+  const bytes = await sizeOf(path);
+  const name = basename(path).toLowerCase();
+  if (name.endsWith(".parquet")) return openParquetRows(path, bytes);
+  const nothing = () => Promise.resolve();
+  if (/\.jsonl(\.gz)?$/.test(name)) {
+    const read = (where?: RowFilter) => inBatches(readJsonl(path), where);
+    return { path, format: "jsonl", bytes, rowCount: null, read, close: nothing };
+  }
+  if (/\.json(\.gz)?$/.test(name)) {
+    const items = await readJsonList(path);
+    const read = (where?: RowFilter) => inBatches(items, where);
+    return { path, format: "json", bytes, rowCount: items.length, read, close: nothing };
+  }
+  throw new DataError(
+    "expected a file that ends in .parquet, .jsonl, .jsonl.gz, .json or .json.gz",
+    { path },
+  );
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    const info = await stat(path);
+    if (info.isFile()) return info.size;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") {
+      throw new DataError("no such file", { path, cause });
+    }
+    throw new DataError(`cannot read: ${(cause as Error).message}`, { path, cause });
+  }
+  throw new DataError("expected a file, found a folder", { path });
+}
+
+async function openParquetRows(path: string, bytes: number): Promise<RowFile> {
+  const file = await openParquet(path);
+  async function* read(where?: RowFilter): AsyncGenerator<RowBatch> {
+    const usable = where && file.columns.includes(where.column) ? { where } : {};
+    for await (const batch of file.read(usable)) {
+      yield {
+        rows: batch.rows.map(({ row, value }) => ({ line: row, value })),
+        skipped: batch.skipped.map(({ row, value }) => ({ line: row, value })),
+      };
+    }
+  }
+  return {
+    path,
+    format: "parquet",
+    bytes,
+    rowCount: file.rowCount,
+    read,
+    close: () => file.close(),
+  };
+}
+
+async function* inBatches(
+  lines: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  where: RowFilter | undefined,
+): AsyncGenerator<RowBatch> {
+  let batch: RowBatch = { rows: [], skipped: [] };
+  for await (const { line, value } of lines) {
+    const isUsable = where !== undefined && where.column in value;
+    if (isUsable && !where.keep(value[where.column])) {
+      batch.skipped.push({ line, value: value[where.column] });
+    } else {
+      batch.rows.push({ line, value });
+    }
+    if (batch.rows.length + batch.skipped.length < LINES_PER_BATCH) continue;
+    yield batch;
+    batch = { rows: [], skipped: [] };
+  }
+  yield batch;
+}
+
+async function readJsonList(path: string): Promise<NumberedRow[]> {
+  let value: unknown;
+  try {
+    const bytes = await readFile(path);
+    const text = path.endsWith(".gz") ? gunzipSync(bytes) : bytes;
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text));
+  } catch (cause) {
+    throw new DataError(`is not JSON: ${(cause as Error).message}`, { path, cause });
+  }
+  if (!Array.isArray(value)) {
+    throw new DataError(`expected a JSON list of rows, found ${describeValue(value)}`, { path });
+  }
+  return value.map((row: unknown, index) => {
+    const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
+    if (isObject) return { line: index + 1, value: row as RawRow };
+    const found = describeValue(row);
+    throw new DataError(`expected an object, found ${found}`, { path, line: index + 1 });
+  });
+}

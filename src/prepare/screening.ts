@@ -1,0 +1,108 @@
+/**
+ * One raw row → a problem worth training on, or the reason why it is not. The checks run in the
+ * order of DROP_REASONS, cheap ones first; the first that fails is the reason.
+ */
+import { createHash } from "node:crypto";
+import { countTests, type Problem } from "../core/problem.js";
+import type { Split } from "./manifest.js";
+import { buildPrompt, type PromptMeter, type PromptTemplate } from "./prompt.js";
+import { cleanTests, type RemovedTests, type TestCaps } from "./quality.js";
+import type { Draft, Drop, RawRow, Source } from "./source.js";
+
+/** A problem that passed, with what the manifest wants to know of it. */
+export interface Candidate {
+  problem: Problem;
+  promptTokens: number;
+  testCount: number;
+  removed: RemovedTests;
+  /** About its size in a file. */
+  bytes: number;
+}
+
+/** What the checks need to know. */
+export interface ScreeningOptions extends TestCaps {
+  seed: number;
+  maxPromptTokens: number;
+  meter: PromptMeter;
+  template: PromptTemplate;
+}
+
+/** Where a row comes from. */
+export interface Origin {
+  split: Split;
+  source: Source;
+  file: { path: string };
+}
+
+/** Screens rows one after the other; later rows are held against earlier ones. */
+export class Screening {
+  readonly #options: ScreeningOptions;
+  readonly #ids = new Map<string, number>();
+
+  constructor(options: ScreeningOptions) {
+    this.#options = options;
+  }
+
+  /** Screens the row `line`, counted from 1. */
+  screen(origin: Origin, line: number, row: RawRow): { candidate: Candidate } | { drop: Drop } {
+    const read = origin.source.read(row, { path: origin.file.path, line });
+    if ("drop" in read) return read;
+    const { draft } = read;
+    const id = draft.id ?? contentId(draft);
+    const clean = cleanTests(draft.tests, { ...this.#options, id });
+    if ("drop" in clean) return clean;
+    const { tests, removed } = clean;
+    const { meter, template, maxPromptTokens } = this.#options;
+    const prompt = buildPrompt(draft, template);
+    const promptTokens = meter.count(prompt);
+    if (promptTokens > maxPromptTokens) {
+      return { drop: { reason: "prompt_too_long", detail: `${Math.ceil(promptTokens)} tokens` } };
+    }
+    const problem: Problem = {
+      id: this.#unique(id),
+      source: draft.source,
+      prompt,
+      tests,
+      language: draft.language ?? "python",
+      ...(draft.limits && { limits: draft.limits }),
+      ...(draft.compare && { compare: draft.compare }),
+      ...(draft.solutions && { solutions: draft.solutions }),
+      tags: {
+        ...draft.tags,
+        split: draft.split ?? origin.split,
+        index: String(draft.index ?? line - 1),
+      },
+    };
+    const bytes = sizeOf(problem);
+    const testCount = countTests(tests);
+    return { candidate: { problem, promptTokens, testCount, removed, bytes } };
+  }
+
+  /** An id that no earlier problem has. */
+  #unique(id: string): string {
+    const times = (this.#ids.get(id) ?? 0) + 1;
+    this.#ids.set(id, times);
+    return times === 1 ? id : `${id}#${times}`;
+  }
+}
+
+/**
+ * Names a problem by its content, so that its name survives another order, split or revision of the
+ * data set.
+ */
+function contentId({ source, statement, tests }: Draft): string {
+  const hash = createHash("sha256").update(statement).update("\0").update(JSON.stringify(tests));
+  return `${source}/${hash.digest("hex").slice(0, 12)}`;
+}
+
+function sizeOf({ prompt, tests }: Problem): number {
+  const texts =
+    tests.kind === "answer"
+      ? [tests.answer]
+      : (tests.cases as (object | string)[]).flatMap(textsOf);
+  const all = [...prompt.map((message) => message.content), ...texts];
+  return all.reduce((sum, text) => sum + text.length, 0);
+}
+
+const textsOf = (testCase: object | string): string[] =>
+  typeof testCase === "string" ? [testCase] : (Object.values(testCase) as string[]);
