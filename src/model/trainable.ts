@@ -111,7 +111,8 @@ export class TrainableModel {
   /**
    * Runs forward and backward once and adds to `gradients`.
    *
-   * @param extraFeeds - The inputs that the loss declared.
+   * `extraFeeds` holds the inputs that the loss declared.
+   *
    * @returns `loss` and the loss's outputs: numbers for those without dimensions.
    * @throws {ConfigError} if an input of the loss is missing.
    */
