@@ -1,0 +1,224 @@
+/**
+ * Merging: the shards of a distributed trainer, or a model with an adapter, become one model
+ * directory that every Hugging Face loader reads.
+ *
+ * The output appears whole or not at all: everything is written into a folder beside it, read back
+ * and compared, and only then given its name.
+ */
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { CheckpointError, ConfigError } from "../core/errors.js";
+import type { OnProgress } from "../core/progress.js";
+import { compareModels, type TensorDifference } from "./compare.js";
+import { checkShapes, type HuggingFaceConfig } from "./expected.js";
+import { openInput, type MergeInput } from "./input.js";
+import { adapterFiles, chooseAlpha, fusedRows, rankOf } from "./lora.js";
+import { equalRows, type NamedSource } from "./rows.js";
+import { copySidecars, outputConfig } from "./sidecars.js";
+import { type DtypeChoice, type WrittenModel, writeModel } from "./write.js";
+
+/** What to merge, and how. */
+export interface MergeOptions {
+  /** See locate.ts for what it may be. */
+  checkpoint: string;
+  /** Directory to create; it must not exist, or be empty. */
+  out: string;
+  dtype: DtypeChoice;
+  /** Fold the adapter into the weights, or write it beside the base model in `lora_adapter/`. */
+  lora: "fuse" | "separate";
+  /** Null: what the checkpoint recorded. */
+  loraAlpha: number | null;
+  maxShardBytes: number;
+  /**
+   * Model directory that training started from; gives config, tokenizer and weights where the
+   * checkpoint lacks them. Null: the checkpoint must have its own.
+   */
+  base: string | null;
+  /** Model directory to compare the result with; null for none. */
+  reference: string | null;
+  signal: AbortSignal | null;
+  onProgress: OnProgress | null;
+}
+
+/** What a merge made, as it also stands in `merge.json` of the output. */
+export interface MergeReport {
+  out: string;
+  checkpoint: string;
+  worldSize: number;
+  parameters: number;
+  totalBytes: number;
+  lora: { mode: "fuse" | "separate"; rank: number; alpha: number; weights: number } | null;
+  /** Shard storages whose bytes matched the checksums that were recorded when they were saved. */
+  checkedStorages: number;
+  warnings: string[];
+  files: string[];
+  tensors: WrittenModel["tensors"];
+  /** Null when there was no reference. */
+  differences: TensorDifference[] | null;
+}
+
+/**
+ * Merges a checkpoint into a model directory.
+ *
+ * @throws {ConfigError} if the output is in the way or alpha is unknown.
+ * @throws {CheckpointError} if the checkpoint is incomplete, inconsistent, damaged or unsupported.
+ * @throws {DataError} if a file breaks its format or names code.
+ */
+export async function mergeCheckpoint(options: MergeOptions): Promise<MergeReport> {
+  const out = resolve(options.out);
+  await checkOutput(out);
+  const input = await openInput(options.checkpoint, options.base);
+  const partial = `${out}.partial-${process.pid}`;
+  try {
+    await mkdir(partial, { recursive: true });
+    const report = await mergeInto(partial, input, { ...options, out });
+    await rename(partial, out);
+    return report;
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await input.close();
+  }
+}
+
+async function checkOutput(out: string): Promise<void> {
+  const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw new ConfigError(`${out}: expected a directory to create, found a file`);
+  });
+  if (names.length > 0) {
+    throw new ConfigError(`${out}: exists and is not empty; choose another --out or remove it`);
+  }
+  await mkdir(dirname(out), { recursive: true });
+}
+
+async function mergeInto(
+  partial: string,
+  input: MergeInput,
+  options: MergeOptions,
+): Promise<MergeReport> {
+  const plan = await planTensors(input, options);
+  const written = await writeModel(plan.model, { ...options, dir: partial, stem: "model" });
+  await copySidecars(input.huggingface, partial);
+  const config = outputConfig(plan.config, written.tensors, plan);
+  await writeFile(join(partial, "config.json"), JSON.stringify(config, null, 2) + "\n");
+  if (plan.adapter !== null) {
+    const dir = join(partial, "lora_adapter");
+    await mkdir(dir);
+    await writeModel(plan.adapter.tensors, { ...options, dir, stem: "adapter_model" });
+    const text = JSON.stringify(plan.adapter.config, null, 2) + "\n";
+    await writeFile(join(dir, "adapter_config.json"), text);
+  }
+  const checkedStorages = await input.finishChecks();
+  const report: MergeReport = {
+    out: options.out,
+    checkpoint: options.checkpoint,
+    worldSize: input.worldSize,
+    parameters: countParameters(written.tensors),
+    totalBytes: written.totalBytes,
+    lora: plan.lora,
+    checkedStorages,
+    warnings: [...input.warnings, ...plan.warnings, ...new Set(written.warnings)],
+    files: written.files,
+    tensors: written.tensors,
+    differences:
+      options.reference === null ? null : await compareModels(partial, options.reference),
+  };
+  await writeFile(join(partial, "merge.json"), JSON.stringify(report, null, 2) + "\n");
+  return report;
+}
+
+const countParameters = (tensors: { shape: number[] }[]) =>
+  tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+
+/** What will be written. */
+interface TensorPlan {
+  model: NamedSource[];
+  adapter: { tensors: NamedSource[]; config: Record<string, unknown> } | null;
+  config: HuggingFaceConfig;
+  lora: MergeReport["lora"];
+  hasValueHead: boolean;
+  /** False when the checkpoint's head and embeddings differ though config.json ties them. */
+  isTieKept: boolean;
+  warnings: string[];
+}
+
+async function planTensors(input: MergeInput, options: MergeOptions): Promise<TensorPlan> {
+  const { base, pairs } = input.split;
+  const { model, lora } = fuseOrKeep(input, options);
+  const adapter =
+    lora?.mode === "separate"
+      ? adapterFiles(input.split, { rank: lora.rank, alpha: lora.alpha, baseModel: options.base })
+      : null;
+  if (base.length === 0) {
+    throw new CheckpointError(
+      `${options.checkpoint}: holds an adapter only; pass --base with the model it was trained on`,
+    );
+  }
+  const warnings: string[] = [];
+  const tied = await resolveTie(model, { config: input.config, pairs });
+  if (tied.warning !== null) warnings.push(tied.warning);
+  const shapes = new Map(tied.model.map(({ name, shape }) => [name, shape]));
+  const check = checkShapes(shapes, { ...input.config, tie_word_embeddings: tied.isTied });
+  if (!check.isKnown) {
+    warnings.push(
+      `tensors are not compared with config.json: model type ${String(input.config.model_type)} ` +
+        "is not known here",
+    );
+  }
+  return {
+    model: tied.model,
+    adapter,
+    config: input.config,
+    lora,
+    hasValueHead: check.hasValueHead,
+    isTieKept: tied.warning === null,
+    warnings,
+  };
+}
+
+function fuseOrKeep(
+  input: MergeInput,
+  options: MergeOptions,
+): { model: NamedSource[]; lora: MergeReport["lora"] } {
+  const { base, pairs } = input.split;
+  if (pairs.size === 0) return { model: base, lora: null };
+  const rank = rankOf(pairs);
+  const alpha = chooseAlpha(rank, { option: options.loraAlpha, recorded: input.lora });
+  const lora = { mode: options.lora, rank, alpha, weights: pairs.size };
+  if (options.lora === "separate") return { model: base, lora };
+  const names = new Set(base.map(({ name }) => name));
+  const orphan = [...pairs.keys()].find((name) => !names.has(name));
+  if (orphan !== undefined && base.length > 0) {
+    throw new CheckpointError(`${orphan}: the adapter changes it, but the base model lacks it`);
+  }
+  const model = base.map((tensor) => {
+    const pair = pairs.get(tensor.name);
+    if (pair === undefined) return tensor;
+    // Fused in float32, rounded to the weight's own type when it is written.
+    return { ...tensor, ...fusedRows(tensor, pair, alpha / rank) };
+  });
+  return { model, lora };
+}
+
+/** A tied head is the embedding matrix: one copy is written, unless the two really differ. */
+async function resolveTie(
+  model: NamedSource[],
+  { config, pairs }: { config: HuggingFaceConfig; pairs: MergeInput["split"]["pairs"] },
+): Promise<{ model: NamedSource[]; isTied: boolean; warning: string | null }> {
+  const isTied = config.tie_word_embeddings === true;
+  const head = model.find(({ name }) => name === "lm_head.weight");
+  const embeddings = model.find(({ name }) => name === "model.embed_tokens.weight");
+  if (!isTied || head === undefined || embeddings === undefined) {
+    return { model, isTied, warning: null };
+  }
+  const isFused = [head, embeddings].some(({ name }) => pairs.has(name));
+  if (!isFused && (await equalRows(head, embeddings))) {
+    return { model: model.filter((tensor) => tensor !== head), isTied, warning: null };
+  }
+  const warning =
+    "config.json ties lm_head.weight to model.embed_tokens.weight, but the two differ in this " +
+    "checkpoint: both are kept, and tie_word_embeddings is written as false";
+  return { model, isTied: false, warning };
+}
