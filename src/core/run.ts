@@ -10,6 +10,7 @@
  *     eval/<name>/                evaluations: eval.json, results.jsonl
  *     checkpoints/step_000120/    manifest.json is written last: without it there is no checkpoint
  *     checkpoints/latest          text file holding the newest checkpoint's folder name
+ *     checkpoints/best            the same for the best by validation
  *     logs/  report/
  *
  * JSONL is the truth: append-only, and a torn last line is ignored by readers.
@@ -50,6 +51,28 @@ export interface MetricsRecord {
   metrics: Record<string, number>;
 }
 
+/** One line of health.jsonl: a warning that holds, with what to do. */
+export interface HealthEvent {
+  step: number;
+  /** Unix time in milliseconds. */
+  time: number;
+  /** Row of the table in docs/METRICS.md. */
+  rule: string;
+  /** `fatal` where the config asks to stop on it. */
+  severity: "warning" | "fatal";
+  /** What is wrong, in a few words. */
+  title: string;
+  /** The metric it was seen in. */
+  metric: string;
+  value: number;
+  /** The condition that held, in words. */
+  condition: string;
+  /** The numbers it was seen by. */
+  evidence: string;
+  /** What to do. */
+  advice: string;
+}
+
 /** The paths inside a run directory. */
 export function runPaths(dir: string) {
   return {
@@ -65,6 +88,7 @@ export function runPaths(dir: string) {
     checkpoints: join(dir, "checkpoints"),
     checkpointOf: (step: number) => join(dir, "checkpoints", stepName(step)),
     latest: join(dir, "checkpoints", "latest"),
+    best: join(dir, "checkpoints", "best"),
     logs: join(dir, "logs"),
     report: join(dir, "report"),
   };
