@@ -6,6 +6,8 @@ import { join } from "node:path";
 import type { Evaluation, EvaluationInfo } from "../core/evaluation.js";
 import { writeAtomic } from "../core/run.js";
 import { compareEvaluations, type Comparison, type PairOutcome } from "./compare.js";
+import { readCurves } from "./curves.js";
+import { renderHtml } from "./html.js";
 import { passAt1Of, renderMarkdown, warningsOf } from "./markdown.js";
 import { conclude } from "./sentence.js";
 
@@ -23,6 +25,8 @@ export interface ReportOptions {
   more?: readonly { before: Evaluation; after: Evaluation }[];
   /** Compare although settings differ that move a score; the report then says so. */
   allowDifferent?: boolean;
+  /** Training runs whose curves are shown. */
+  runDirs?: readonly string[];
 }
 
 /** The scores of one side, as they stand in report.json. */
@@ -95,6 +99,8 @@ export async function writeReport(
   const paths = reportPaths(outDir);
   await writeAtomic(paths.json, JSON.stringify(report, null, 2) + "\n");
   await writeAtomic(paths.markdown, renderMarkdown(sections));
+  const runs = await Promise.all((options.runDirs ?? []).map(readCurves));
+  await writeAtomic(paths.html, renderHtml(sections, runs));
   return report;
 }
 
