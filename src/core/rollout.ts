@@ -20,8 +20,10 @@ export interface Rollout {
   /** Prompt length in tokens. */
   promptTokens: number;
   responseTokens: number;
-  /** [T] Response token ids, and their text pieces for display. */
+  /** [T] Response token ids. */
   tokens: number[];
+  /** [T] The text of each token, for display. */
+  pieces?: string[];
   /** [T] Log-probabilities under the policy that sampled. */
   logprobs: number[];
   /** [T] Advantages used by the update; null until computed. */

@@ -48,6 +48,19 @@ describe("MetricsTable", () => {
     expect(steps).toEqual([2, 3]);
   });
 
+  test("narrows by time as well", async () => {
+    const table = await open(fileWith([1, 2, 3, 4].map((s) => line(s, { a: s })).join("")));
+    const query = { phase: "train", names: ["a"], points: 9 } as const;
+    expect(table.series({ ...query, timeFrom: 1500, timeTo: 3000 }).steps).toEqual([2, 3]);
+  });
+
+  test("smooths the means by an exponential moving average and leaves gaps alone", async () => {
+    const records = [line(1, { a: 0 }), line(2, { b: 1 }), line(3, { a: 1 }), line(4, { a: 1 })];
+    const table = await open(fileWith(records.join("")));
+    const query = { phase: "train", names: ["a"], points: 9, smoothing: 0.5 } as const;
+    expect(table.series(query).series["a"].mean).toEqual([0, null, 0.5, 0.75]);
+  });
+
   test("reads what is appended, and a torn line only once it is whole", async () => {
     const path = fileWith(line(1, { a: 1 }) + line(2, { a: 2 }).slice(0, 20));
     const table = await open(path);

@@ -21,6 +21,11 @@ export interface SeriesQuery {
   /** Inclusive range of steps; absent ends are open. */
   from?: number;
   to?: number;
+  /** The same by Unix time in milliseconds. */
+  timeFrom?: number;
+  timeTo?: number;
+  /** Weight of what came before in an exponential moving average of the means, in [0, 1). */
+  smoothing?: number;
   /** Most buckets wanted, e.g. the chart's width in pixels. */
   points: number;
 }
@@ -102,16 +107,22 @@ export class MetricsTable {
   }
 
   /** Answers a chart. */
-  series({ phase, names, from, to, points }: SeriesQuery): SeriesAnswer {
+  series({ phase, names, points, smoothing = 0, ...range }: SeriesQuery): SeriesAnswer {
     const table = this.#phases[phase];
-    const first = from === undefined ? 0 : table.lowerBound(from);
-    const last = to === undefined ? table.length : table.lowerBound(to + 1);
+    const first = Math.max(
+      table.lowerBound(table.steps, range.from ?? -Infinity),
+      table.lowerBound(table.times, range.timeFrom ?? -Infinity),
+    );
+    const last = Math.min(
+      table.lowerBound(table.steps, (range.to ?? Infinity) + 1),
+      table.lowerBound(table.times, (range.timeTo ?? Infinity) + 1),
+    );
     const buckets = splitRange(first, last, Math.max(1, points));
     return {
       steps: buckets.map(([start]) => table.steps.at(start)),
       times: buckets.map(([start]) => table.times.at(start)),
       series: Object.fromEntries(
-        names.map((name) => [name, thin(table.columns.get(name), buckets)]),
+        names.map((name) => [name, smooth(thin(table.columns.get(name), buckets), smoothing)]),
       ),
       records: last - first,
     };
@@ -142,13 +153,13 @@ class PhaseTable {
     this.length++;
   }
 
-  /** Index of the first record whose step is at least `step`. */
-  lowerBound(step: number): number {
+  /** Index of the first record whose value in a rising column is at least `value`. */
+  lowerBound(column: Column, value: number): number {
     let low = 0;
     let high = this.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.steps.at(middle) < step) low = middle + 1;
+      if (column.at(middle) < value) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -203,4 +214,16 @@ function thin(column: Column | undefined, buckets: [number, number][]): Series {
     series.max.push(count === 0 ? null : greatest);
   }
   return series;
+}
+
+/** Smooths the means; the average starts at the first value, so that it has no bias to undo. */
+function smooth(series: Series, weight: number): Series {
+  if (weight === 0) return series;
+  let average: number | null = null;
+  const mean = series.mean.map((value) => {
+    if (value === null) return null;
+    average = average === null ? value : weight * average + (1 - weight) * value;
+    return average;
+  });
+  return { ...series, mean };
 }

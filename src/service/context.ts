@@ -10,6 +10,8 @@ export interface ServiceOptions {
   version: string;
   /** Bearer token that every route but /healthz asks for; null asks for none. */
   token: string | null;
+  /** Token that browsers need to run code; null keeps them from it. */
+  pageToken: string | null;
   /** Largest request body, in bytes. */
   maxBodyBytes: number;
   /** Jobs that run at once: a few more than sandbox workers, so that none of them waits for Node. */

@@ -7,13 +7,17 @@ import { streamSSE } from "hono/streaming";
 import { ConfigError } from "../core/errors.js";
 import type { MetricsRecord, RolloutIndexEntry } from "../core/run.js";
 import { VERDICT_KINDS, type VerdictKind } from "../core/verdict.js";
+import { findPhases, type PhaseMark } from "../report/phases.js";
 import { readEvaluations } from "../report/run-evaluations.js";
+import { findProblem } from "../report/run-problems.js";
 import type { RolloutQuery } from "../report/rollout-table.js";
 import type { OpenRun, RunStore } from "../report/run-store.js";
 
 const POLL_MS = 1000;
 const MOST_RECORDS_AT_ONCE = 500;
 const MOST_POINTS = 4000;
+const PHASE_POINTS = 200;
+const PHASE_SMOOTHING = 0.6;
 const LOG_BYTES = 256 * 1024;
 
 /** Mounts the routes under /api. */
@@ -21,9 +25,11 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
   app.get("/api/runs", async (c) => c.json({ runs: await store.list() }));
   app.get("/api/runs/:run", async (c) => c.json(await describeRun(store, nameOf(c))));
   app.get("/api/runs/:run/series", async (c) => {
-    const run = store.open(nameOf(c));
-    await run.metrics.refresh();
-    return c.json(run.metrics.series(seriesQuery(c)));
+    const { metrics } = store.open(nameOf(c));
+    await metrics.refresh();
+    const query = seriesQuery(c);
+    const phases = query.phase === "train" ? phasesOf(metrics) : [];
+    return c.json({ ...metrics.series(query), phases });
   });
   app.get("/api/runs/:run/rollouts", async (c) => {
     const { rollouts } = store.open(nameOf(c));
@@ -35,6 +41,9 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
     await rollouts.refresh();
     return c.json({ rollouts: await readGroup(rollouts, c) });
   });
+  app.get("/api/runs/:run/problem", async (c) =>
+    c.json({ problem: await findProblem(store.open(nameOf(c)).dir, c.req.query("id") ?? "") }),
+  );
   app.get("/api/runs/:run/config", async (c) =>
     c.text((await store.readText(nameOf(c), "config.resolved.yaml", LOG_BYTES)) ?? ""),
   );
@@ -73,7 +82,23 @@ function seriesQuery(c: Context) {
     points: Math.min(MOST_POINTS, Math.max(1, Math.floor(points))),
     ...optional("from", numberOf(c, "from")),
     ...optional("to", numberOf(c, "to")),
+    ...optional("timeFrom", numberOf(c, "time_from")),
+    ...optional("timeTo", numberOf(c, "time_to")),
+    ...optional("smoothing", numberOf(c, "smoothing")),
   };
+}
+
+/** The phases of the whole run, whatever range is looked at. */
+function phasesOf(metrics: OpenRun["metrics"]): PhaseMark[] {
+  const names = ["reward/format", "reward/pass_rate"];
+  const { steps, times, series } = metrics.series({
+    phase: "train",
+    names,
+    points: PHASE_POINTS,
+    smoothing: PHASE_SMOOTHING,
+  });
+  const [format, passRate] = names.map((name) => series[name].mean);
+  return findPhases({ steps, times, format, passRate });
 }
 
 function rolloutQuery(c: Context): RolloutQuery {

@@ -39,6 +39,7 @@ const outcome: ProgramOutcome = {
 const OPTIONS: ServiceOptions = {
   version: "0.0.0",
   token: null,
+  pageToken: null,
   maxBodyBytes: 2 ** 20,
   concurrency: 2,
   queueCapacity: 4,
@@ -235,6 +236,16 @@ describe("guards", () => {
       headers: { host: "localhost" },
     });
     expect(health.status).toBe(200);
+  });
+
+  test("a browser runs code only with the page's token, whatever page it shows", async () => {
+    const body = { problem, completion: "x" };
+    const fakes = { options: { pageToken: "page" } };
+    const origin = { origin: "http://127.0.0.1:8000" };
+    expect((await post(fakes, "/verify", body, origin)).status).toBe(401);
+    const authorization = "Bearer page";
+    expect((await post(fakes, "/verify", body, { ...origin, authorization })).status).toBe(200);
+    expect((await post(fakes, "/verify", body)).status).toBe(200);
   });
 
   test("on loopback a foreign Host header is refused", async () => {

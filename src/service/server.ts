@@ -102,7 +102,7 @@ export function createApp(
     const seconds = (performance.now() - start) / 1000;
     context.metrics.answered(c.req.routePath, c.res.status, seconds);
   });
-  app.use(guard({ token: options.token, host }));
+  app.use(guard({ token: options.token, pageToken: options.pageToken, host }));
   app.use(
     bodyLimit({
       maxSize: options.maxBodyBytes,
