@@ -1,10 +1,30 @@
 /** Every data set this room knows, and how one is chosen for a file. */
 import { ConfigError, DataError } from "../../core/errors.js";
 import type { RawRow, Source } from "../source.js";
+import { apps, taco } from "./apps.js";
+import { acecode, kodcode } from "./asserts.js";
+import { codecontests } from "./codecontests.js";
 import { eurus } from "./eurus.js";
+import { gsm8k } from "./gsm8k.js";
+import { humaneval } from "./humaneval.js";
+import { livecodebench } from "./livecodebench.js";
+import { mbpp } from "./mbpp.js";
+import { problem } from "./problem.js";
 
 /** The data sets; where several fit a file, the first one is taken. */
-export const SOURCES: readonly Source[] = [eurus];
+export const SOURCES: readonly Source[] = [
+  eurus,
+  problem,
+  apps,
+  taco,
+  codecontests,
+  livecodebench,
+  humaneval,
+  mbpp,
+  kodcode,
+  acecode,
+  gsm8k,
+];
 
 /**
  * Finds a data set by its name.

@@ -1,0 +1,97 @@
+/**
+ * Data sets whose tests are assert statements: AceCode (TIGER-Lab/AceCode-87K) and KodCode
+ * (KodCode/KodCode-V1).
+ *
+ * One raw row of each, shortened:
+ *
+ *     {"id": "bigcode_python_fns_1", "source": "bigcode_python_fns",
+ *      "question": "Write a Python function that …",
+ *      "test_cases": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]}
+ *     {"question_id": "Prefill_1_I", "subset": "Prefill", "style": "instruct",
+ *      "question": "Write a function …", "solution": "def add(a, b): …",
+ *      "test": "from solution import add\n\ndef test_small():\n    assert add(1, 2) == 3\n"}
+ *
+ * KodCode's tests are pytest functions; each becomes one test, and the import of the solution goes.
+ */
+import { optionalText, textField, textList } from "../fields.js";
+import type { Source } from "../source.js";
+import { calledName } from "./mbpp.js";
+
+/** AceCode. */
+export const acecode: Source = {
+  name: "acecode",
+  summary: "AceCode (TIGER-Lab/AceCode-87K) and other lists of asserts",
+  columns: ["id", "question", "test_cases"],
+  read: (row, at) => {
+    const cases = textList(row, "test_cases", at);
+    if (cases.length === 0) return { drop: { reason: "no_tests" } };
+    return {
+      draft: {
+        id: `acecode/${textField(row, "id", at)}`,
+        source: "acecode",
+        statement: textField(row, "question", at).trim(),
+        starter: "",
+        tests: {
+          kind: "assert",
+          entryPoint: /^assert\s+(\w+)\(/.exec(cases[0])?.[1] ?? null,
+          setup: "",
+          cases,
+          programPrefix: "",
+        },
+        split: null,
+        index: null,
+        tags: { subset: optionalText(row, "source", at) ?? "unknown" },
+      },
+    };
+  },
+};
+
+/** KodCode. */
+export const kodcode: Source = {
+  name: "kodcode",
+  summary: "KodCode (KodCode/KodCode-V1)",
+  columns: ["question_id", "question", "solution", "test"],
+  read: (row, at) => {
+    const { setup, cases } = splitPytest(textField(row, "test", at));
+    if (cases.length === 0) return { drop: { reason: "no_tests" } };
+    const solution = textField(row, "solution", at);
+    return {
+      draft: {
+        id: `kodcode/${textField(row, "question_id", at)}`,
+        source: "kodcode",
+        statement: textField(row, "question", at).trim(),
+        starter: "",
+        tests: {
+          kind: "assert",
+          entryPoint: calledName(solution, cases.join("\n")),
+          setup,
+          cases,
+          programPrefix: "",
+        },
+        split: null,
+        index: null,
+        solutions: [solution],
+        tags: { subset: optionalText(row, "subset", at) ?? "unknown" },
+      },
+    };
+  },
+};
+
+/**
+ * Splits a pytest file into its test functions, each with a call of itself, and the rest. Fixtures
+ * and parametrised tests need pytest and are not supported: such a file has no cases.
+ */
+export function splitPytest(test: string): { setup: string; cases: string[] } {
+  if (/^@pytest\./m.test(test)) return { setup: "", cases: [] };
+  const blocks = test.replaceAll("\r\n", "\n").split(/^(?=\S)/m);
+  const setup: string[] = [];
+  const cases: string[] = [];
+  for (const block of blocks) {
+    const name = /^def (test_\w+)\(\s*\)/.exec(block)?.[1];
+    if (name !== undefined) cases.push(`${block.trimEnd()}\n\n${name}()`);
+    else if (!/^(?:from solution import|import solution\b|import pytest\b)/.test(block)) {
+      setup.push(block);
+    }
+  }
+  return { setup: setup.join("").trim(), cases };
+}

@@ -1,0 +1,48 @@
+/**
+ * Our own problem files: one Problem (core/problem.ts) a line, taken as they stand.
+ *
+ * One raw row:
+ *
+ *     {"id": "mbpp/0f134bbff336", "source": "mbpp",
+ *      "prompt": [{"role": "user", "content": "Write a function …"}],
+ *      "tests": {"kind": "stdio", "cases": [{"input": "1 2\n", "output": "3\n"}]},
+ *      "language": "python", "tags": {"split": "train", "index": "250"}}
+ *
+ * The prompt is kept; a template does not touch it.
+ */
+import { z } from "zod";
+import { DataError } from "../../core/errors.js";
+import { problemSchema } from "../../core/problem.js";
+import type { Draft, Source } from "../source.js";
+
+/** Problem JSONL. */
+export const problem: Source = {
+  name: "problem",
+  summary: "our own problem files, one problem a line",
+  columns: ["id", "source", "prompt", "tests"],
+  read: (row, at) => {
+    const parsed = problemSchema.safeParse(row);
+    if (!parsed.success) {
+      throw new DataError(`is not a problem: ${z.prettifyError(parsed.error)}`, at);
+    }
+    const { id, source, prompt, tests, language, limits, compare, solutions, tags } = parsed.data;
+    const user = prompt.find((message) => message.role === "user") ?? prompt[0];
+    const index = Number(tags?.["index"] ?? NaN);
+    const draft: Draft = {
+      id,
+      source,
+      statement: user.content,
+      starter: "",
+      tests,
+      split: tags?.["split"] ?? null,
+      index: Number.isInteger(index) ? index : null,
+      language,
+      prompt,
+      ...(limits && { limits }),
+      ...(compare && { compare }),
+      ...(solutions && { solutions }),
+      ...(tags && { tags }),
+    };
+    return { draft };
+  },
+};
