@@ -76,7 +76,7 @@ const fileSchema = z.looseObject({
   attention_bias: z.boolean().default(false),
   mlp_bias: z.boolean().default(false),
   use_sliding_window: z.boolean().default(false),
-  quantization_config: z.unknown(),
+  quantization_config: z.unknown().optional(),
   bos_token_id: tokenIds,
   eos_token_id: tokenIds,
   pad_token_id: tokenIds,

@@ -33,6 +33,7 @@ export function exactPreTokenizer(preTokenizer: unknown): unknown {
         type: "Sequence",
         pretokenizers: [splitStep(BYTE_LEVEL_PATTERN), { ...step, use_regex: false }],
       };
+    case undefined:
     default:
       return preTokenizer ?? null;
   }

@@ -138,9 +138,8 @@ function checkShape(path: string, tensor: StoredTensor, expected: readonly numbe
 }
 
 /**
- * Writes a model directory that transformers loads. Weights above 5 GB are split into shards.
- *
- * @param options - `dtype`: element type of the weights; `shardBytes`: where to split.
+ * Writes a model directory that transformers loads. Weights above `shardBytes` (5 GB unless given)
+ * are split into shards.
  */
 export async function saveModel(
   dir: string,
