@@ -65,7 +65,7 @@ const EXAMPLES: Example[] = [
   { op: "log", shapes: [["B", 4]], range: [0.5, 2] },
   { op: "sqrt", shapes: [["B", 4]], range: [0.5, 2] },
   { op: "sigmoid", shapes: [["B", 4]] },
-  { op: "clip", shapes: [["B", 4]], attributes: { low: -0.3, high: 0.4 } },
+  { op: "clip", shapes: [["B", 4]], attributes: { low: -0.35, high: 0.6 } },
   {
     op: "where",
     shapes: [[4], ["B", 4]],
