@@ -5,8 +5,9 @@
  * sample, position), so a completion does not depend on what it was batched with, and the same
  * problems before and after training meet the same draws.
  */
-import type { ChatMessage } from "../core/problem.js";
 import { randomStream } from "../core/random.js";
+import type { Sampler } from "../model/sample.js";
+import type { Tokenizer } from "../model/tokenizer.js";
 import {
   type Completer,
   type Completion,
@@ -15,30 +16,15 @@ import {
   type OnCompletion,
 } from "./completer.js";
 
-/** What is used of a tokenizer; model/tokenizer.ts has it. */
-export interface EvalTokenizer {
-  encode(text: string): number[];
-  decode(ids: readonly number[]): string;
-  applyChatTemplate(messages: ChatMessage[], options: { addGenerationPrompt: boolean }): number[];
-  readonly eosTokenIds: readonly number[];
-}
-
-/** What is used of a sampler; model/sample.ts has it. */
-export interface EvalSampler {
-  generate(input: {
-    prompts: number[][];
-    maxNewTokens: number;
-    temperature: number;
-    topP: number;
-    topK: number | null;
-    stopTokenIds: readonly number[];
-    uniforms: (sequenceIndex: number, position: number) => number;
-  }): Promise<{ tokens: number[]; finish: "stop" | "length" }[]>;
-}
+/** What is used of a tokenizer. */
+export type EvalTokenizer = Pick<
+  Tokenizer,
+  "encode" | "decode" | "applyChatTemplate" | "eosTokenIds"
+>;
 
 /** A model in memory. */
 export interface ModelCompleterOptions {
-  sampler: EvalSampler;
+  sampler: Pick<Sampler, "generate">;
   tokenizer: EvalTokenizer;
   name: string;
   /** A digest of the weights, or whatever else changes with them. */

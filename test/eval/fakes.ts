@@ -37,6 +37,8 @@ export class FakeVerifier implements Verifier {
       totalTests: 2,
       passRate: isRight ? 1 : 0,
       verdict,
+      fault: null,
+      isReused: false,
       reward: isRight ? 1 : 0,
       trust: "strong",
     });

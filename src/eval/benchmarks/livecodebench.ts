@@ -12,8 +12,8 @@
 import { z } from "zod";
 import { ConfigError } from "../../core/errors.js";
 import type { Problem } from "../../core/problem.js";
+import { decodeLcbTests, type LcbTest } from "../../formats/lcb-tests.js";
 import { type BenchmarkOptions, defineBenchmark, userMessage } from "./benchmark.js";
-import { decodeTests, type LcbTest } from "./livecodebench-tests.js";
 
 const rowSchema = z
   .object({
@@ -59,7 +59,11 @@ function releaseSize(release: string): number {
 }
 
 function toTests(row: LcbRow): Problem["tests"] {
-  const tests = [...decodeTests(row.public_test_cases), ...decodeTests(row.private_test_cases)];
+  const at = { path: row.question_id };
+  const tests = [
+    ...decodeLcbTests(row.public_test_cases, at),
+    ...decodeLcbTests(row.private_test_cases, at),
+  ];
   if (row.functionName === null) {
     return { kind: "stdio", cases: tests.map(({ input, output }) => ({ input, output })) };
   }
