@@ -22,6 +22,10 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Turn a distributed trainer's shards, or an adapter, into one model directory.",
     load: () => import("./merge.js"),
   },
+  import: {
+    summary: "Turn a GGUF model file into a model directory.",
+    load: () => import("./import.js"),
+  },
 };
 
 async function main(argv: string[]): Promise<void> {
