@@ -1,5 +1,6 @@
 /** `rlvr prepare`: a code data set in, problems and veRL's parquet out. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { DedupeMode } from "../prepare/dedupe.js";
 import type { Manifest, ManifestSplit } from "../prepare/manifest.js";
 import { prepare } from "../prepare/prepare.js";
 import { CHAPTER_TEMPLATE, CHARACTER_METER, loadTemplate } from "../prepare/prompt.js";
@@ -16,6 +17,8 @@ interface Flags {
   template?: string;
   maxTests?: number;
   maxTestBytes?: number;
+  dedupe: DedupeMode;
+  against: string[];
   json?: true;
 }
 
@@ -32,6 +35,17 @@ export function define(command: Command): void {
     .option("--template <file>", "YAML file of prompt wordings instead of the chapter's")
     .option("--max-tests <n>", "most tests kept of a problem", positive)
     .option("--max-test-bytes <n>", "most bytes of tests kept of a problem", positive)
+    .addOption(
+      new Option("--dedupe <mode>", "how far repeated tasks are looked for")
+        .choices(["off", "exact", "near"])
+        .default("near"),
+    )
+    .option(
+      "--against <benchmark>",
+      "file, or humaneval|mbpp|livecodebench|gsm8k=file, that training must not hold (repeatable)",
+      (text: string, earlier: string[]) => [...earlier, text],
+      [],
+    )
     .option("--json", "print the manifest as JSON")
     .action(run);
 }
@@ -52,6 +66,8 @@ async function run(train: string, flags: Flags): Promise<void> {
     template: flags.template === undefined ? CHAPTER_TEMPLATE : await loadTemplate(flags.template),
     maxTests: flags.maxTests ?? null,
     maxTestBytes: flags.maxTestBytes ?? null,
+    dedupe: flags.dedupe,
+    against: flags.against,
     onProgress: progress.onProgress,
     signal: interrupt.signal,
   });

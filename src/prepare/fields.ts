@@ -83,12 +83,12 @@ export function dropNulls(value: unknown): unknown {
 /**
  * Reads a ground truth, text or object, into tests; or says why the row must be left out.
  */
-export function groundTruthField(value: unknown, source: string): Tests | { drop: Drop } {
+export function groundTruthField(value: unknown): Tests | { drop: Drop } {
   if (value === null || value === undefined || value === "") {
     return { drop: { reason: "null_ground_truth" } };
   }
   const json = typeof value === "string" ? value : jsonText(value);
-  const tests = parseGroundTruth(json, source);
+  const tests = parseGroundTruth(json);
   return "bad" in tests ? { drop: classifyBad(json, tests.bad) } : tests;
 }
 

@@ -77,7 +77,8 @@ async function firstRow(file: RowFile) {
   throw new DataError("expected rows, found none", { path: file.path });
 }
 
-async function hashFile(path: string): Promise<string> {
+/** SHA-256 of a file, in hex. */
+export async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
     hash.update(chunk as Buffer);

@@ -2,6 +2,8 @@
  * The manifest of a prepared data set: what went in, by which rules, and what came out. It holds no
  * time and no machine, so that the same input and options give the same bytes.
  */
+import type { BenchmarkReport } from "./benchmarks.js";
+import type { DedupeMode } from "./dedupe.js";
 import type { PromptMeter } from "./prompt.js";
 import type { DropReason } from "./source.js";
 
@@ -59,6 +61,8 @@ export interface Manifest {
   /** Version of this layout. */
   format: 1;
   inputs: ManifestInput[];
+  /** What training rows were held against, and what was found. */
+  benchmarks: BenchmarkReport[];
   options: {
     limit: number | null;
     seed: number;
@@ -67,6 +71,7 @@ export interface Manifest {
     template: { name: string; sha256: string };
     max_tests: number | null;
     max_test_bytes: number | null;
+    dedupe: DedupeMode;
   };
   splits: Partial<Record<Split, ManifestSplit>>;
   outputs: ManifestOutput[];

@@ -15,6 +15,8 @@ import type { Problem } from "../core/problem.js";
 import { createJsonl } from "../formats/jsonl.js";
 import { OutputFile } from "../formats/output-file.js";
 import { createVerlParquet, toVerlRow } from "../formats/verl-rows.js";
+import { type Benchmark, loadBenchmark } from "./benchmarks.js";
+import type { DedupeMode } from "./dedupe.js";
 import { DropLog } from "./drop-log.js";
 import { closeInputs, type Input, openInputs } from "./inputs.js";
 import { type Manifest, type ManifestOutput, type ManifestSplit, spreadOf } from "./manifest.js";
@@ -43,6 +45,10 @@ export interface PrepareOptions {
   /** Most tests and bytes of tests that a problem keeps; null for no limit. */
   maxTests: number | null;
   maxTestBytes: number | null;
+  /** How far rows that repeat others are looked for. */
+  dedupe: DedupeMode;
+  /** Benchmarks that training rows must not stand in: paths, or `name=path`. */
+  against: readonly string[];
   onProgress?: OnProgress;
   signal?: AbortSignal;
 }
@@ -56,9 +62,11 @@ export interface PrepareOptions {
 export async function prepare(options: PrepareOptions): Promise<Manifest> {
   const inputs = await openInputs(options);
   try {
+    const benchmarks: Benchmark[] = [];
+    for (const text of options.against) benchmarks.push(await loadBenchmark(text));
     const stage = openStage(options.out);
     try {
-      const manifest = await writeAll(inputs, stage, options);
+      const manifest = await writeAll(inputs, { stage, benchmarks, options });
       stage.commit("manifest.json");
       return manifest;
     } catch (error) {
@@ -70,15 +78,25 @@ export async function prepare(options: PrepareOptions): Promise<Manifest> {
   }
 }
 
-async function writeAll(inputs: Input[], stage: Stage, options: PrepareOptions): Promise<Manifest> {
+async function writeAll(
+  inputs: Input[],
+  work: { stage: Stage; benchmarks: Benchmark[]; options: PrepareOptions },
+): Promise<Manifest> {
+  const { stage, benchmarks, options } = work;
   const hashes = Promise.all(inputs.map((input) => input.hash()));
   // A failed row ends the work before the hashes are asked for; their own failure is told below.
   hashes.catch(() => undefined);
   const drops = new DropLog(stage.path("dropped.jsonl"));
   try {
-    const { splits, outputs } = await prepareSplits(inputs, { stage, drops, options });
+    const { splits, outputs } = await prepareSplits(inputs, {
+      stage,
+      drops,
+      options,
+      screening: new Screening(options, benchmarks),
+    });
     const manifest = manifestOf(options, {
       inputs: (await hashes).map((sha256, index) => ({ ...inputs[index].description, sha256 })),
+      benchmarks: benchmarks.map((benchmark) => benchmark.report),
       splits,
       outputs: [...outputs, drops.finish()],
     });
@@ -89,12 +107,11 @@ async function writeAll(inputs: Input[], stage: Stage, options: PrepareOptions):
   }
 }
 
-async function prepareSplits(inputs: Input[], work: Omit<Work, "screening">) {
-  const screening = new Screening(work.options);
+async function prepareSplits(inputs: Input[], work: Work) {
   const splits: Manifest["splits"] = {};
   const outputs: ManifestOutput[] = [];
   for (const input of inputs) {
-    const written = await prepareSplit(input, { ...work, screening });
+    const written = await prepareSplit(input, work);
     splits[input.split] = written.summary;
     outputs.push(...written.outputs);
   }
@@ -102,13 +119,14 @@ async function prepareSplits(inputs: Input[], work: Omit<Work, "screening">) {
 }
 
 function manifestOf(
-  { limit, seed, maxPromptTokens, meter, template, maxTests, maxTestBytes }: PrepareOptions,
-  facts: Pick<Manifest, "inputs" | "splits" | "outputs">,
+  options: PrepareOptions,
+  { inputs, benchmarks, splits, outputs }: Omit<Manifest, "format" | "options">,
 ): Manifest {
-  const { inputs, splits, outputs } = facts;
+  const { limit, seed, maxPromptTokens, meter, template, maxTests, maxTestBytes } = options;
   return {
     format: 1,
     inputs,
+    benchmarks,
     options: {
       limit,
       seed,
@@ -117,6 +135,7 @@ function manifestOf(
       template: { name: template.name, sha256: hashTemplate(template) },
       max_tests: maxTests,
       max_test_bytes: maxTestBytes,
+      dedupe: options.dedupe,
     },
     splits,
     outputs,

@@ -4,6 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { countTests, type Problem } from "../core/problem.js";
+import { type Benchmark, type BenchmarkReport } from "./benchmarks.js";
+import { contaminationDrop, ContaminationIndex } from "./contamination.js";
+import { Deduper, type DedupeMode } from "./dedupe.js";
+import { likenessOf } from "./likeness.js";
 import type { Split } from "./manifest.js";
 import { buildPrompt, type PromptMeter, type PromptTemplate } from "./prompt.js";
 import { cleanTests, type RemovedTests, type TestCaps } from "./quality.js";
@@ -25,6 +29,7 @@ export interface ScreeningOptions extends TestCaps {
   maxPromptTokens: number;
   meter: PromptMeter;
   template: PromptTemplate;
+  dedupe: DedupeMode;
 }
 
 /** Where a row comes from. */
@@ -37,10 +42,18 @@ export interface Origin {
 /** Screens rows one after the other; later rows are held against earlier ones. */
 export class Screening {
   readonly #options: ScreeningOptions;
+  readonly #deduper: Deduper;
+  readonly #contamination: ContaminationIndex | null;
+  readonly #reports: Map<string, BenchmarkReport>;
   readonly #ids = new Map<string, number>();
 
-  constructor(options: ScreeningOptions) {
+  /** Findings are counted into the reports of the benchmarks. */
+  constructor(options: ScreeningOptions, benchmarks: Benchmark[]) {
     this.#options = options;
+    this.#deduper = new Deduper(options.dedupe);
+    const problems = benchmarks.flatMap((benchmark) => benchmark.problems);
+    this.#contamination = problems.length === 0 ? null : new ContaminationIndex(problems);
+    this.#reports = new Map(benchmarks.map(({ report }) => [report.name, report]));
   }
 
   /** Screens the row `line`, counted from 1. */
@@ -58,6 +71,8 @@ export class Screening {
     if (promptTokens > maxPromptTokens) {
       return { drop: { reason: "prompt_too_long", detail: `${Math.ceil(promptTokens)} tokens` } };
     }
+    const repeated = this.#compare(draft, origin.split, line);
+    if (repeated !== null) return { drop: repeated };
     const problem: Problem = {
       id: this.#unique(id),
       source: draft.source,
@@ -76,6 +91,20 @@ export class Screening {
     const bytes = sizeOf(problem);
     const testCount = countTests(tests);
     return { candidate: { problem, promptTokens, testCount, removed, bytes } };
+  }
+
+  /** Looks for the task among earlier rows and, for training, in the benchmarks. */
+  #compare(draft: Draft, split: Split, line: number): Drop | null {
+    const index = split === "train" ? this.#contamination : null;
+    if (this.#options.dedupe === "off" && index === null) return null;
+    const likeness = likenessOf(draft);
+    const duplicate = this.#deduper.check(likeness, split, line);
+    if (duplicate !== null) return duplicate;
+    const found = index?.find(likeness) ?? null;
+    if (found === null) return null;
+    const report = this.#reports.get(found.problem.benchmark);
+    if (report !== undefined) report.found[found.method] = (report.found[found.method] ?? 0) + 1;
+    return contaminationDrop(found);
   }
 
   /** An id that no earlier problem has. */

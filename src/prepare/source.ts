@@ -12,6 +12,8 @@ export interface Draft {
   source: string;
   /** The task in words, without instructions on how to answer. */
   statement: string;
+  /** The bare task, for comparing, where the statement holds more than that. */
+  task?: string;
   /** What a program must start from or define, e.g. a function signature; empty when free. */
   starter: string;
   tests: Tests;

@@ -41,7 +41,7 @@ function readApps(
 ): SourceRow {
   const statement = textField(row, "question", at).trim();
   if (statement === "") return { drop: { reason: "no_statement" } };
-  const tests = groundTruthField(row["input_output"], source);
+  const tests = groundTruthField(row["input_output"]);
   if ("drop" in tests) return tests;
   const solutions = solutionsOf(optionalText(row, "solutions", at));
   const limits = limitsOf(row);

@@ -36,7 +36,7 @@ function readEurus(row: RawRow, at: RowPlace): SourceRow {
   const statement = stripAnswerInstructions(statementOf(messagesField(row, "prompt", at)));
   if (statement === "") return { drop: { reason: "no_statement" } };
   if (row["reward_model"] === null) return { drop: { reason: "null_ground_truth" } };
-  const tests = groundTruthField(objectField(row, "reward_model", at)["ground_truth"], source);
+  const tests = groundTruthField(objectField(row, "reward_model", at)["ground_truth"]);
   if ("drop" in tests) return tests;
   const { index, split } = (row["extra_info"] ?? {}) as RawRow;
   return {

@@ -28,6 +28,7 @@ export const humaneval: Source = {
         id: textField(row, "task_id", at).toLowerCase(),
         source: "humaneval",
         statement: `Complete this function:\n\`\`\`python\n${prompt.trimEnd()}\n\`\`\``,
+        task: prompt,
         starter: "",
         tests: {
           kind: "assert",

@@ -32,6 +32,7 @@ export const mbpp: Source = {
         id: `mbpp/${task}`,
         source: "mbpp",
         statement: `${statement}\n\nExample:\n${cases[0]}`,
+        task: statement,
         starter: "",
         tests: {
           kind: "assert",

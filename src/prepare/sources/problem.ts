@@ -32,6 +32,7 @@ export const problem: Source = {
       id,
       source,
       statement: user.content,
+      task: user.content.split("\n\nProblem:\n").at(-1) ?? user.content,
       starter: "",
       tests,
       split: tags?.["split"] ?? null,

@@ -29,7 +29,7 @@ export const run: AreaHandler = async ({ id, input, expected }) => {
 type Fact = (rows: RawRow[], at: { path: string; line: number }) => unknown;
 
 const testsOf = (row: RawRow, at: { path: string; line: number }): Tests => {
-  const tests = groundTruthField(objectField(row, "reward_model", at)["ground_truth"], "case");
+  const tests = groundTruthField(objectField(row, "reward_model", at)["ground_truth"]);
   if ("drop" in tests) throw new Error(tests.drop.reason);
   return tests;
 };
