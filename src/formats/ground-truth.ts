@@ -1,103 +1,141 @@
 /**
- * The ground truth of a veRL row: JSON text with the tests of a problem.
+ * Test data in the shapes that public data sets use, as the product's own tests.
  *
- *     {"inputs": ["1 2\n"], "outputs": ["3\n"]}                          standard input and output
- *     {"fn_name": "add", "inputs": [[1, 2]], "outputs": [[3]]}            calls
- *     {"assert_case": ["assert add(1, 2) == 3"]}                          asserts
- *     [{"input": {"stdin": "1 2"}, "output": {"stdout": "3"}}]            SandboxFusion
+ * One ground truth is a JSON text `{"inputs": […], "outputs": […], "fn_name"?: …}` (Eurus-2-RL-Data,
+ * APPS, TACO, LiveCodeBench), or a list of `{"input", "output"}`. It is read without loss. What
+ * cannot be judged (no tests, unequal lengths, no expectation) is named and never guessed.
+ *
+ * Standard input: a text, or a list of lines that are joined; other values are written as JSON.
+ * Calls: the input is the list of arguments, or a text with one JSON value a line; the output is
+ * JSON text, a value, or a list that holds only the value. When every output of a row is a list of
+ * one item, those lists are containers; when only some are, both readings are right.
  */
 import type { Tests } from "../core/problem.js";
-import { formatJson, type Json, parseJson } from "./lossless-json.js";
+import { formatJson, type Json, JsonNumber, parseJson } from "./lossless-json.js";
 
-/** Why a ground truth holds no tests. */
-export interface BadGroundTruth {
-  bad: string;
-}
+/** Tests, or why there are none. */
+export type GroundTruth = Tests | { bad: string };
 
-/** Reads the tests of a ground truth; what cannot be read is an answer, not an exception. */
-export function parseGroundTruth(json: string, source: string): Tests | BadGroundTruth {
-  let node: Json;
+/** Reads one ground truth; `source` names the data set in messages. */
+export function parseGroundTruth(text: string | null, source = "the row"): GroundTruth {
+  if (text === null || text.trim() === "") return { bad: "the ground truth is empty" };
+  let value: Json;
   try {
-    node = parseJson(json);
+    value = parseJson(text, "ground truth");
+    // Some rows hold the JSON text once more as a JSON string.
+    if (typeof value === "string") value = parseJson(value, "ground truth");
   } catch (error) {
-    return { bad: `ground truth of ${source} is not JSON: ${(error as Error).message}` };
+    return { bad: `the ground truth of ${source} is not JSON: ${(error as Error).message}` };
   }
-  if (Array.isArray(node)) return sandboxFusionTests(node);
-  if (!(node instanceof Map)) return { bad: "ground truth is not a JSON object" };
-  const asserts = node.get("assert_case");
-  return Array.isArray(asserts) ? assertTests(node, asserts) : pairedTests(node);
+  if (Array.isArray(value)) return fromPairs(value);
+  if (!(value instanceof Map)) return { bad: "the ground truth is neither an object nor a list" };
+  return fromColumns(value);
 }
 
-function pairedTests(members: Map<string, Json>): Tests | BadGroundTruth {
-  const inputs = members.get("inputs");
-  const outputs = members.get("outputs");
+function fromColumns(row: Map<string, Json>): GroundTruth {
+  const asserts = row.get("assert_case");
+  if (Array.isArray(asserts) && asserts.length > 0) return fromAsserts(asserts);
+  const [inputs, outputs] = [row.get("inputs"), row.get("outputs")];
   if (!Array.isArray(inputs) || !Array.isArray(outputs)) {
-    return { bad: "ground truth has no lists of inputs and outputs" };
+    return { bad: "the ground truth has no lists `inputs` and `outputs`" };
   }
   if (inputs.length !== outputs.length) {
     return { bad: `${inputs.length} inputs but ${outputs.length} outputs` };
   }
-  if (inputs.length === 0) return { bad: "ground truth has no tests" };
-  const name = members.get("fn_name");
-  if (typeof name === "string" && name !== "") {
-    const isWrapped = outputs.every((output) => Array.isArray(output) && output.length === 1);
-    const cases = inputs.map((input, index) => ({
-      args: argumentsOf(input),
-      expected: formatJson(isWrapped ? (outputs[index] as Json[])[0] : outputs[index]),
-    }));
-    return { kind: "call", entryPoint: name, cases };
+  if (inputs.length === 0) return { bad: "the ground truth has no tests" };
+  const name = row.get("fn_name");
+  if (name === undefined || name === null || name === "") return stdioTests(inputs, outputs);
+  if (typeof name !== "string") return { bad: "fn_name is no text" };
+  return callTests(name, inputs, outputs);
+}
+
+function fromPairs(rows: Json[]): GroundTruth {
+  if (rows.length === 0) return { bad: "the ground truth has no tests" };
+  const inputs: Json[] = [];
+  const outputs: Json[] = [];
+  for (const row of rows) {
+    if (!(row instanceof Map)) return { bad: "a test is no object" };
+    const [input, output] = [
+      streamOf(row.get("input"), "stdin"),
+      streamOf(row.get("output"), "stdout"),
+    ];
+    if (input === undefined || output === undefined) return { bad: "a test lacks input or output" };
+    inputs.push(input);
+    outputs.push(output);
   }
-  const cases = inputs.map((input, index) => ({
-    input: textOf(input),
-    output: textOf(outputs[index]),
+  return stdioTests(inputs, outputs);
+}
+
+/** SandboxFusion wraps texts as `{"stdin": …}` and `{"stdout": …}`. */
+function streamOf(value: Json | undefined, name: string): Json | undefined {
+  return value instanceof Map ? value.get(name) : value;
+}
+
+function fromAsserts(cases: Json[]): GroundTruth {
+  if (!cases.every((item): item is string => typeof item === "string")) {
+    return { bad: "assert_case holds something that is no text" };
+  }
+  return { kind: "assert", entryPoint: null, setup: "", cases, programPrefix: "" };
+}
+
+function stdioTests(inputs: Json[], outputs: Json[]): GroundTruth {
+  const missing = outputs.findIndex((output) => output === null);
+  if (missing !== -1) return { bad: `test ${missing + 1} has no expected output` };
+  const cases = inputs.map((input, i) => ({
+    input: plainText(input),
+    output: plainText(outputs[i]),
   }));
   return { kind: "stdio", cases };
 }
 
-/** Arguments are a list, or (LiveCodeBench) text with one JSON value per line. */
-function argumentsOf(input: Json): string {
-  if (typeof input === "string") {
-    return `[${input
-      .split("\n")
-      .filter((line) => line.trim() !== "")
-      .join(", ")}]`;
-  }
-  return Array.isArray(input) ? formatJson(input) : `[${formatJson(input)}]`;
-}
-
-/** Text as it is, a list as its lines. */
-function textOf(value: Json): string {
+/** Lists of lines are joined; numbers and other values are written as they stand. */
+function plainText(value: Json): string {
+  if (value === null) return "";
   if (typeof value === "string") return value;
-  return Array.isArray(value) ? value.map(textOf).join("\n") : formatJson(value);
+  if (Array.isArray(value)) return value.map(plainText).join("\n");
+  return value instanceof JsonNumber ? value.text : formatJson(value);
 }
 
-function assertTests(members: Map<string, Json>, items: Json[]): Tests | BadGroundTruth {
-  if (items.length === 0) return { bad: "ground truth has no tests" };
-  const text = (name: string) => {
-    const value = members.get(name);
-    return typeof value === "string" ? value : null;
-  };
-  return {
-    kind: "assert",
-    entryPoint: text("entry_point") ?? text("fn_name"),
-    setup: text("setup") ?? "",
-    cases: items.map(textOf),
-    programPrefix: text("program_prefix") ?? "",
-  };
-}
-
-function sandboxFusionTests(items: Json[]): Tests | BadGroundTruth {
-  const cases: { input: string; output: string }[] = [];
-  for (const item of items) {
-    const side = (name: string, stream: string) => {
-      const value = item instanceof Map ? item.get(name) : undefined;
-      const text = value instanceof Map ? value.get(stream) : value;
-      return typeof text === "string" ? text : null;
-    };
-    const input = side("input", "stdin");
-    const output = side("output", "stdout");
-    if (input === null || output === null) return { bad: "a test has no input or no output" };
-    cases.push({ input, output });
+function callTests(entryPoint: string, inputs: Json[], outputs: Json[]): GroundTruth {
+  // A text output is JSON (LiveCodeBench), which needs no container around the value.
+  const isWrapped = outputs.every((output) => Array.isArray(output) && output.length === 1);
+  const cases: { args: string; expected: string; alternatives?: string[] }[] = [];
+  for (const [i, input] of inputs.entries()) {
+    try {
+      const args = formatJson(argumentList(input));
+      const [expected, ...alternatives] = readings(outputs[i], input, isWrapped).map(formatJson);
+      cases.push({ args, expected, ...(alternatives.length === 0 ? {} : { alternatives }) });
+    } catch (error) {
+      return { bad: `test ${i + 1}: ${(error as Error).message}` };
+    }
   }
-  return cases.length === 0 ? { bad: "ground truth has no tests" } : { kind: "stdio", cases };
+  return { kind: "call", entryPoint, cases };
+}
+
+/** What an output may mean, the likeliest first. */
+function readings(output: Json, input: Json, isWrapped: boolean): Json[] {
+  if (typeof output === "string") {
+    if (typeof input === "string") return [parseJson(output, "output")];
+    // Beside an argument list a text may be the value itself or JSON.
+    const value = jsonOr(output);
+    return value === undefined || value === output ? [output] : [value, output];
+  }
+  if (!Array.isArray(output) || output.length !== 1) return [output];
+  return isWrapped ? [output[0]] : [output, output[0]];
+}
+
+function jsonOr(text: string): Json | undefined {
+  try {
+    return parseJson(text, "output");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The arguments of one call: a list of them, a text with one JSON value a line, or one value. */
+function argumentList(input: Json): Json[] {
+  if (Array.isArray(input)) return input;
+  if (typeof input !== "string") return [input];
+  const lines = input.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) => parseJson(line, "argument"));
 }

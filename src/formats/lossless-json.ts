@@ -163,7 +163,6 @@ class JsonReader {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROLS = /[\u0000-\u001f]/g;
 
 function hasControl(text: string): boolean {

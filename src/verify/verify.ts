@@ -2,100 +2,248 @@
  * Completion → program → verdicts → reward: the one call that trainers, evaluations and the service
  * use, so that all three judge alike.
  */
-import type { Problem } from "../core/problem.js";
-import type { Verdict, VerdictKind } from "../core/verdict.js";
-import type { IsolationLevel, SandboxLimits } from "./sandbox.js";
+import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { ConfigError } from "../core/errors.js";
+import { countTests, type Problem } from "../core/problem.js";
+import { randomStream } from "../core/random.js";
+import type { VerdictKind } from "../core/verdict.js";
+import { extractAnswer, judgeAnswer } from "./answer.js";
+import { extractProgram } from "./extract.js";
+import { faultOf } from "./faults.js";
+import { judgeProgram } from "./judge.js";
+import type { Judgement } from "./judgement.js";
+import { Gate, retrySandbox } from "./pool.js";
+import { checkReward, computeReward } from "./reward.js";
+import { openSandbox } from "./sandbox/open.js";
+import { ISOLATION_LEVELS, type Sandbox, type SandboxLimits } from "./sandbox.js";
+import type {
+  Extraction,
+  TestResult,
+  Verifier,
+  VerifierOptions,
+  VerifyRequest,
+  VerifyResult,
+} from "./verifier.js";
 
-/** Where a program was found in a completion. */
-export interface Extraction {
-  /** The program; null when there is none. */
-  program: string | null;
-  /** True when a properly opened and closed code block in the asked language held it. */
-  format: boolean;
-  /** What was found: a proper block, or why the block is not proper or there is none. */
-  reason:
-    | "block"
-    | "untagged_block"
-    | "unclosed"
-    | "closing_fence_only"
-    | "heuristic"
-    | "wrong_language"
-    | "unclosed_think"
-    | "empty"
-    | "no_block";
+export type * from "./verifier.js";
+
+/** The settings that hold where nothing else is said. */
+export function defaultVerifierOptions(): VerifierOptions {
+  return {
+    workers: availableParallelism(),
+    limits: {
+      cpuMs: 5000,
+      wallMs: 15_000,
+      memoryBytes: 512 * 2 ** 20,
+      outputBytes: 16 * 2 ** 20,
+    },
+    earlyStop: false,
+    maxTests: null,
+    seed: 42,
+    reward: { kind: "pass_rate", weights: { format: 0.1, compile: 0.1, tests: 0.8 } },
+    requireIsolation: "none",
+    retries: 2,
+    reuse: true,
+  };
 }
 
-/** The verdict on one test with what it cost. */
-export interface TestResult {
-  /** Index of the test in the problem. */
-  index: number;
-  verdict: Verdict;
-  cpuMs: number;
-  wallMs: number;
-  peakBytes: number;
+/**
+ * Opens a verifier; missing options take their defaults.
+ *
+ * @throws {ConfigError} when the reward's weights are refused, or the sandbox does not reach the
+ *   isolation asked for.
+ * @throws {SandboxError} when no sandbox can be opened.
+ */
+export async function createVerifier(options: Partial<VerifierOptions> = {}): Promise<Verifier> {
+  const settings = { ...defaultVerifierOptions(), ...options };
+  checkReward(settings.reward);
+  const sandbox = settings.sandbox ?? (await openSandbox(settings));
+  const [asked, reached] = [settings.requireIsolation, sandbox.level];
+  if (ISOLATION_LEVELS.indexOf(reached) < ISOLATION_LEVELS.indexOf(asked)) {
+    await sandbox.close();
+    throw new ConfigError(
+      `verifier.require_isolation asks for ${asked}, but this machine reaches ${reached}; ` +
+        "rlvr doctor tells what is missing",
+    );
+  }
+  return new OpenVerifier(sandbox, settings);
 }
 
-/** Everything known of one judged completion. */
-export interface VerifyResult {
-  problemId: string;
+/** Judgements kept for reuse; a group is far smaller, and each holds a few kilobytes. */
+const KEPT_JUDGEMENTS = 512;
+
+class OpenVerifier implements Verifier {
+  private readonly sandbox: Sandbox;
+  private readonly options: VerifierOptions;
+  private readonly gate: Gate;
+  private readonly kept = new Map<string, Promise<Judgement>>();
+  private readonly hashes = new WeakMap<Problem, string>();
+
+  constructor(sandbox: Sandbox, options: VerifierOptions) {
+    this.sandbox = sandbox;
+    this.options = options;
+    // Two programs a worker: one runs while the other's messages travel.
+    this.gate = new Gate(2 * options.workers);
+  }
+
+  get level() {
+    return this.sandbox.level;
+  }
+
+  async verify(request: VerifyRequest): Promise<VerifyResult> {
+    const { problem, completion } = request;
+    const fault = faultOf(problem);
+    const { tests } = problem;
+    if (tests.kind === "answer") return this.verifyAnswer(request, tests.answer, fault);
+    const extraction = extractFor(problem, completion);
+    if (fault !== null) return this.result(problem, { extraction, fault });
+    const { program } = extraction;
+    if (program === null) return this.result(problem, { extraction });
+    const chosen = this.choose(request);
+    const { judgement, isReused } = await this.judge(request, program, chosen);
+    return this.result(problem, { extraction, judgement, isReused, chosen: chosen.length });
+  }
+
+  async close(): Promise<void> {
+    await this.sandbox.close();
+  }
+
+  private verifyAnswer(request: VerifyRequest, answer: string, fault: string | null): VerifyResult {
+    const { problem, completion } = request;
+    const isMarked = extractAnswer(completion, "strict") !== null;
+    const { extracted, isCorrect } = judgeAnswer(completion, answer, "flexible");
+    const reason = extracted === null ? "no_block" : isMarked ? "block" : "heuristic";
+    const extraction: Extraction = { program: extracted, format: isMarked, reason };
+    if (fault !== null || extracted === null) return this.result(problem, { extraction, fault });
+    const expected = extractAnswer(answer, "flexible") ?? answer;
+    const verdict = isCorrect
+      ? ({ kind: "accepted" } as const)
+      : ({ kind: "wrong_answer", expected, actual: extracted } as const);
+    const tests: TestResult[] = [{ index: 0, verdict, cpuMs: 0, wallMs: 0, peakBytes: 0 }];
+    return this.result(problem, { extraction, judgement: { tests, trust: "strong" }, chosen: 1 });
+  }
+
+  /** Indices of the tests to run: all, or a sample that depends on the problem alone. */
+  private choose({ problem, maxTests }: VerifyRequest): number[] {
+    const count = countTests(problem.tests);
+    const all = Array.from({ length: count }, (_, index) => index);
+    const most = maxTests === undefined ? this.options.maxTests : maxTests;
+    if (most === null || most >= count) return all;
+    const random = randomStream(this.options.seed, "tests", problem.id);
+    return random
+      .shuffle(all)
+      .slice(0, most)
+      .sort((a, b) => a - b);
+  }
+
+  private async judge(
+    { problem, signal }: VerifyRequest,
+    program: string,
+    chosen: number[],
+  ): Promise<{ judgement: Judgement; isReused: boolean }> {
+    const { retries, earlyStop, reuse } = this.options;
+    const limits = limitsFor(problem, this.options.limits);
+    const run = () =>
+      this.gate.run(() =>
+        retrySandbox(retries, () =>
+          judgeProgram({
+            ...{ program, problem, chosen, limits, earlyStop, sandbox: this.sandbox },
+            ...(signal === undefined ? {} : { signal }),
+          }),
+        ),
+      );
+    if (!reuse) return { judgement: await run(), isReused: false };
+    const key = this.keyOf(problem, program, chosen);
+    const known = this.kept.get(key);
+    if (known !== undefined) return { judgement: await known, isReused: true };
+    const judged = run();
+    this.keep(key, judged);
+    return { judgement: await judged, isReused: false };
+  }
+
+  private keep(key: string, judged: Promise<Judgement>): void {
+    this.kept.set(key, judged);
+    // A failure of the sandbox is nobody's verdict and is never served again.
+    judged.catch(() => this.kept.delete(key));
+    if (this.kept.size > KEPT_JUDGEMENTS) this.kept.delete([...this.kept.keys()][0]);
+  }
+
+  private keyOf(problem: Problem, program: string, chosen: number[]): string {
+    let hash = this.hashes.get(problem);
+    if (hash === undefined) {
+      const { tests, compare, limits, language, source } = problem;
+      hash = sha256(JSON.stringify([tests, compare, limits, language, source]));
+      this.hashes.set(problem, hash);
+    }
+    return sha256(JSON.stringify([hash, program, chosen]));
+  }
+
+  private result(problem: Problem, facts: ResultFacts): VerifyResult {
+    const { extraction, judgement, isReused = false, chosen = 0 } = facts;
+    const tests = judgement?.tests ?? [];
+    const accepted = tests.filter(({ verdict }) => verdict.kind === "accepted").length;
+    const passRate = chosen === 0 ? 0 : accepted / chosen;
+    const fault = facts.fault ?? faultIn(tests);
+    const verdict = overall(extraction, tests, fault);
+    const { format } = extraction;
+    return {
+      problemId: problem.id,
+      extraction,
+      tests,
+      totalTests: countTests(problem.tests),
+      passRate,
+      verdict,
+      fault,
+      isReused,
+      reward: computeReward({ verdict, passRate, format }, this.options.reward),
+      trust: judgement?.trust ?? "strong",
+    };
+  }
+}
+
+interface ResultFacts {
   extraction: Extraction;
-  /** One per test that ran, in order of the tests. */
-  tests: TestResult[];
-  /** Tests of the problem, whether or not they ran. */
-  totalTests: number;
-  /** Share of the chosen tests that were accepted, in [0, 1]; tests left out by an early stop count as failed. */
-  passRate: number;
-  /** `accepted` when every chosen test was; else the first failing kind. */
-  verdict: VerdictKind;
-  /** What the policy is paid; null for a `bad_problem`, which pays nobody. */
-  reward: number | null;
-  /** Further figures of a custom reward, logged beside the reward. */
-  extras?: Record<string, number>;
-  /** `weak` when test code had to run beside the program, so that a forged pass cannot be excluded. */
-  trust: "strong" | "weak";
+  judgement?: Judgement;
+  isReused?: boolean;
+  /** Tests that were to run. */
+  chosen?: number;
+  fault?: string | null;
 }
 
-/** What may vary from call to call. */
-export interface VerifyRequest {
-  completion: string;
-  problem: Problem;
-  /** Most tests to run: a sample seeded by the problem's id. Null runs all, as evaluation does. */
-  maxTests?: number | null;
-  signal?: AbortSignal;
+function faultIn(tests: TestResult[]): string | null {
+  for (const { verdict } of tests) if (verdict.kind === "bad_problem") return verdict.reason;
+  return null;
 }
 
-/** Settings of a verifier; config/ holds their schema and defaults. */
-export interface VerifierOptions {
-  /** Servers that run programs, usually one per core. */
-  workers: number;
-  limits: SandboxLimits;
-  /** Stop at the first failed test. */
-  earlyStop: boolean;
-  maxTests: number | null;
-  seed: number;
-  reward: RewardOptions;
-  /** Refuse to start below this level. */
-  requireIsolation: IsolationLevel;
-  /** Times a SandboxError is retried on another worker before it is thrown. */
-  retries: number;
+function overall(extraction: Extraction, tests: TestResult[], fault: string | null): VerdictKind {
+  if (fault !== null) return "bad_problem";
+  if (extraction.program === null) return "no_program";
+  const failure = tests.find(({ verdict }) => verdict.kind !== "accepted");
+  return failure?.verdict.kind ?? "accepted";
 }
 
-/** How verdicts become a number. */
-export interface RewardOptions {
-  kind: "pass_rate" | "all_or_nothing" | "tiered";
-  /** Weights of the tiers; used by `tiered` alone. Format and compile may not exceed tests. */
-  weights: { format: number; compile: number; tests: number };
+/**
+ * Finds the program; where the prompt began the program, a completion without a block is its
+ * continuation, as base models write it.
+ */
+function extractFor(problem: Problem, completion: string): Extraction {
+  const { tests, language } = problem;
+  const entryPoint = tests.kind === "call" || tests.kind === "assert" ? tests.entryPoint : null;
+  const extraction = extractProgram({ completion, language, entryPoint });
+  const continues = tests.kind === "assert" && tests.programPrefix.trim() !== "";
+  const isPlain = extraction.reason === "no_block" || extraction.reason === "heuristic";
+  if (!continues || !isPlain) return extraction;
+  return { program: completion, format: false, reason: "heuristic" };
 }
 
-/** Judges completions. */
-export interface Verifier {
-  readonly level: IsolationLevel;
-  /**
-   * Judges one completion.
-   *
-   * @throws {SandboxError} when the machinery failed, also on retry.
-   */
-  verify(request: VerifyRequest): Promise<VerifyResult>;
-  /** Ends the sandbox. */
-  close(): Promise<void>;
+/** A problem's own limits; the wall keeps its ratio to the processor. */
+function limitsFor({ limits }: Problem, own: SandboxLimits): SandboxLimits {
+  const cpuMs = limits?.timeMs ?? own.cpuMs;
+  const wallMs = Math.round((own.wallMs / own.cpuMs) * cpuMs);
+  return { ...own, cpuMs, wallMs, memoryBytes: limits?.memoryBytes ?? own.memoryBytes };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }

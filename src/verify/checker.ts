@@ -1,0 +1,112 @@
+/**
+ * Checkers: programs that decide whether an output is right, run in the sandbox after the judged
+ * program has ended.
+ *
+ * The sandbox gives a program standard input only, so the files that a checker reads are written
+ * by a few lines put before it: `input`, `output` and `answer` in its own folder, whose names are
+ * its arguments. Exit codes of `testlib`: 0 right, 1 and 2 and 4 and 8 wrong, 7 points, 16 and
+ * more partial; `open-r1`: prints a number of 0 to 1 or 0 to 100. A checker that fails in any other
+ * way is the problem's fault, never the program's.
+ */
+import type { Checker } from "../core/problem.js";
+import type { Verdict } from "../core/verdict.js";
+import { shown } from "./judgement.js";
+import type { ProgramOutcome, Sandbox, SandboxLimits } from "./sandbox.js";
+
+/** One output to be checked. */
+export interface CheckRequest {
+  checker: Checker;
+  sandbox: Sandbox;
+  /** Limits of the judged program; the checker gets at least `CHECKER_LIMITS`. */
+  limits: SandboxLimits;
+  input: string;
+  /** The jury's answer. */
+  output: string;
+  printed: Uint8Array;
+}
+
+/** What a checker may use at least. */
+const CHECKER_LIMITS = { cpuMs: 10_000, wallMs: 30_000, memoryBytes: 512 * 2 ** 20 };
+
+/** Reads the three texts, each as JSON on one line, and makes them what a checker expects. */
+const PRELUDE = `
+import io as _io, json as _json, sys as _sys
+_texts = [_json.loads(_sys.stdin.readline()) for _ in range(3)]
+_names = _json.loads(_sys.stdin.readline())
+_files = dict(zip(("input", "output", "answer"), _texts))
+_sys.argv = ["checker"] + _names
+_sys.stdin = _io.StringIO("")
+import builtins as _builtins
+_real_open = _builtins.open
+def _open(file, mode="r", *rest, **named):
+    if isinstance(file, (str, bytes)) and file in _files and "r" in mode:
+        text = _files[file]
+        if "b" in mode:
+            return _io.BytesIO(text.encode())
+        return _io.StringIO(text)
+    return _real_open(file, mode, *rest, **named)
+_builtins.open = _io.open = _open
+`;
+
+/**
+ * Runs the checker on one output.
+ *
+ * @throws {SandboxError} when the machinery failed.
+ */
+export async function checkOutput(request: CheckRequest): Promise<Verdict> {
+  const { checker, sandbox, limits, input, output, printed } = request;
+  if (checker.language !== "python") {
+    return fault(`the checker is written in ${checker.language}; python is supported`);
+  }
+  const order =
+    checker.protocol === "testlib" ? ["input", "output", "answer"] : ["input", "answer", "output"];
+  const texts = [input, Buffer.from(printed).toString("utf8"), output, order];
+  const [outcome] = await sandbox.run({
+    language: "python",
+    source: `${PRELUDE}exec(compile(${JSON.stringify(checker.source)}, "checker.py", "exec"), {"__name__": "__main__"})\n`,
+    stdins: [Buffer.from(texts.map((text) => JSON.stringify(text)).join("\n") + "\n")],
+    limits: { ...limits, ...CHECKER_LIMITS },
+  });
+  const decided = checker.protocol === "testlib" ? byExitCode(outcome) : byNumber(outcome);
+  if (decided === "right") return { kind: "accepted" };
+  if (decided !== "wrong") return fault(decided.fault);
+  const reason = `the checker rejects it: ${messageOf(outcome)}`;
+  return {
+    kind: "wrong_answer",
+    expected: shown(Buffer.from(output)),
+    actual: shown(printed),
+    reason,
+  };
+}
+
+type Decision = "right" | "wrong" | { fault: string };
+
+function byExitCode({ end, stderr }: ProgramOutcome): Decision {
+  if (end.kind !== "exited") return { fault: `the checker ended by ${end.kind}: ${stderr}` };
+  if (end.exitCode === 0) return "right";
+  // Python's own exit code after an uncaught exception is 1 as well.
+  if (end.exitCode === 1 && stderr.includes("Traceback (most recent call last)")) {
+    return { fault: `the checker crashed: ${stderr}` };
+  }
+  const isWrong = [1, 2, 4, 7, 8].includes(end.exitCode) || end.exitCode >= 16;
+  return isWrong ? "wrong" : { fault: `the checker ended with exit code ${end.exitCode}` };
+}
+
+function byNumber({ end, stdout, stderr }: ProgramOutcome): Decision {
+  const text = Buffer.from(stdout).toString("utf8").trim();
+  const value = text.split(/\s+/)[0];
+  if (end.kind !== "exited" || end.exitCode !== 0 || !/^\d+(?:\.\d+)?$/.test(value)) {
+    return { fault: `the checker printed ${JSON.stringify(text)}: ${stderr}` };
+  }
+  const points = Number(value);
+  return points === 1 || points === 100 ? "right" : "wrong";
+}
+
+function messageOf({ stdout, stderr }: ProgramOutcome): string {
+  const text = `${Buffer.from(stdout).toString("utf8")} ${stderr}`.trim();
+  return text === "" ? "no message" : text.slice(0, 200);
+}
+
+function fault(reason: string): Verdict {
+  return { kind: "bad_problem", reason };
+}

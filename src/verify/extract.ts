@@ -1,0 +1,213 @@
+/**
+ * Completion → program.
+ *
+ * The rules, in order: end-of-text tokens go; everything up to the last `</think>` goes, and an
+ * unclosed `<think>` means that no answer was given; fenced blocks are found by the CommonMark
+ * rules; blocks tagged with the language come before untagged ones, blocks of other languages do
+ * not count; of the blocks left, the last that defines the entry point, else the last. Blocks are
+ * never joined. A completion that only closes a fence continues one that the prompt opened. With
+ * no fence at all, the longest run of lines that look like a program is taken, and `format` is
+ * false. A fence counts only where a line starts, so that back-ticks in strings are text.
+ */
+import { type Fence, parseFences } from "./fences.js";
+import type { Extraction } from "./verifier.js";
+
+/** What the extractor is told of the problem. */
+export interface ExtractRequest {
+  completion: string;
+  /** Language of the program asked for. */
+  language: string;
+  /** The function that the program is to define; null for whole programs. */
+  entryPoint: string | null;
+}
+
+/** Words of an info string that name a language, in lower case. */
+const LANGUAGE_TAGS: Record<string, readonly string[]> = {
+  python: ["python", "py", "python3", "py3", "python2", "python3.11", "cpython", "pypy3"],
+  cpp: ["cpp", "c++", "cc", "cxx", "c++17", "c++20", "cpp17", "cpp20"],
+  c: ["c", "c99", "c11"],
+  javascript: ["javascript", "js", "node", "nodejs", "mjs"],
+  typescript: ["typescript", "ts"],
+  java: ["java"],
+  go: ["go", "golang"],
+  rust: ["rust", "rs"],
+  bash: ["bash", "sh", "shell"],
+};
+
+/** Tokens that end a text in common chat templates; a decoder may leave them standing. */
+const END_TOKENS =
+  /(?:\s*(?:<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id|end|im_start|EOT)\|>|<\/s>|<eos>|<end_of_turn>|<｜end▁of▁sentence｜>))+\s*$/u;
+
+/** Finds the program of a completion, and tells how it was found. */
+export function extractProgram(request: ExtractRequest): Extraction {
+  const text = request.completion.replace(END_TOKENS, "");
+  const answer = text.slice(thinkingEnd(text));
+  if (answer.trim() === "") return none("empty");
+  const fences = parseFences(answer);
+  if (hasOpenThink(answer, fences)) return none("unclosed_think");
+  const continued = continuedFence(answer, fences, request);
+  if (continued !== null) return continued;
+  if (fences.length === 0) return fromPlainText(answer, request);
+  return fromFences(fences, request);
+}
+
+function fromFences(fences: Fence[], { language, entryPoint }: ExtractRequest): Extraction {
+  const tags = LANGUAGE_TAGS[language] ?? [language];
+  const tagged = fences.filter(({ info }) => tags.includes(tagOf(info)));
+  const untagged = fences.filter(({ info }) => tagOf(info) === "");
+  if (tagged.length + untagged.length === 0) return none("wrong_language");
+  const chosen = choose(tagged, untagged, entryPoint);
+  if (chosen === null) return none("empty");
+  const program = chosen.content;
+  if (!chosen.isClosed) return { program, format: false, reason: "unclosed" };
+  if (!tagged.includes(chosen)) return { program, format: false, reason: "untagged_block" };
+  return { program, format: true, reason: "block" };
+}
+
+/** The last block that defines the entry point, tagged blocks first; else the last of them. */
+function choose(tagged: Fence[], untagged: Fence[], entryPoint: string | null): Fence | null {
+  const filled = [tagged, untagged].map((some) => some.filter(({ content }) => content.trim()));
+  if (entryPoint !== null) {
+    for (const some of filled) {
+      const defining = some.filter(({ content }) => definesName(content, entryPoint));
+      if (defining.length > 0) return defining[defining.length - 1];
+    }
+  }
+  const blocks = filled[0].length > 0 ? filled[0] : filled[1];
+  return blocks.length === 0 ? null : blocks[blocks.length - 1];
+}
+
+/** Says whether a program has a line that defines this function, class or variable. */
+export function definesName(program: string, name: string): boolean {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = `^[ \\t]*(?:(?:async[ \\t]+)?def|class)[ \\t]+${escaped}\\b|^${escaped}[ \\t]*(?::[^=\\n]+)?=[^=]`;
+  return new RegExp(pattern, "m").test(program);
+}
+
+/** The first word of an info string: `python title="a"`, `{.python}` and `Python,linenos` → python. */
+function tagOf(info: string): string {
+  const word = /^\{?\.?([^\s{},:;]*)/.exec(info)?.[1] ?? "";
+  return word.toLowerCase();
+}
+
+/**
+ * A bare fence that closes what the prompt opened: the only fence, nothing or prose behind it, and
+ * a program before it.
+ */
+function continuedFence(
+  answer: string,
+  fences: Fence[],
+  { language, entryPoint }: ExtractRequest,
+): Extraction | null {
+  const [fence] = fences;
+  if (language !== "python" || fences.length !== 1 || fence.isClosed || fence.info !== "") {
+    return null;
+  }
+  const before = answer.slice(0, fence.start);
+  if (!looksLikeProgram(before)) return null;
+  const after = fence.content;
+  if (after.trim() !== "" && looksLikeProgram(after)) return null;
+  if (entryPoint !== null && !definesName(before, entryPoint) && definesName(after, entryPoint)) {
+    return null;
+  }
+  return { program: before, format: false, reason: "closing_fence_only" };
+}
+
+function fromPlainText(answer: string, { language }: ExtractRequest): Extraction {
+  if (language !== "python") return none("no_block");
+  const program = longestProgram(answer);
+  if (program === null) return none("no_block");
+  return { program, format: false, reason: "heuristic" };
+}
+
+function none(reason: Extraction["reason"]): Extraction {
+  return { program: null, format: false, reason };
+}
+
+/** Offset behind the last `</think>`; 0 without one. */
+function thinkingEnd(text: string): number {
+  const at = text.lastIndexOf("</think>");
+  return at === -1 ? 0 : at + "</think>".length;
+}
+
+/** A `<think>` outside of every block: the completion stopped before its answer. */
+function hasOpenThink(answer: string, fences: Fence[]): boolean {
+  for (let at = answer.indexOf("<think>"); at !== -1; at = answer.indexOf("<think>", at + 1)) {
+    const inBlock = fences.some(({ start, end }) => start < at && at < end);
+    const quoted = /["'`]/.test(answer[at - 1] ?? "");
+    if (!inBlock && !quoted) return true;
+  }
+  return false;
+}
+
+/** Forms of a Python line that prose does not take. */
+const PYTHON_LINE = [
+  /^import [\w.]+(?: as \w+)?(?:, *[\w.]+(?: as \w+)?)*\s*(?:#.*)?$/,
+  /^from [\w.]+ import [\w*(]/,
+  /^(?:async )?def \w+\s*\(/,
+  /^class \w+\s*[:(]/,
+  /^(?:if|elif|while|for|with|match|except|case)\b.*:\s*(?:\S.*)?$/,
+  /^(?:else|try|finally)\s*:/,
+  /^@[\w.]+/,
+  /^(?:print|input|exit|quit|main|solve|sys\.\w+(?:\.\w+)*)\s*\(/,
+  /^[\w.]+(?:\[[^\]]*\])*\s*\(.*\)\s*(?:#.*)?$/,
+  /^[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_*][\w.]*(?:\[[^\]]*\])*)*\s*(?::\s*[^=]+)?(?:[-+*/%&|^@]|\/\/|\*\*|<<|>>)?=(?!=)\s*\S/,
+  /^(?:pass|break|continue|raise\b.*|assert\b.*[=<>(].*|del \w.*|global \w.*)$/,
+  /^(?:"""|'''|#|\)|\]|\})/,
+];
+
+function isProgramLine(line: string): boolean {
+  return PYTHON_LINE.some((pattern) => pattern.test(line));
+}
+
+function looksLikeProgram(text: string): boolean {
+  const run = longestProgram(text);
+  return run !== null && run.trim() === text.trim();
+}
+
+/**
+ * The longest run of lines that starts with a statement and holds nothing but statements, lines
+ * indented under them, lines inside brackets or long strings, and blank lines.
+ */
+function longestProgram(text: string): string | null {
+  const lines = text.split(/\r?\n/);
+  let best: string[] = [];
+  for (let start = 0; start < lines.length; start++) {
+    if (!isProgramLine(lines[start]) || /^[)\]}]/.test(lines[start])) continue;
+    const end = runEnd(lines, start);
+    const run = lines.slice(start, end);
+    while (run.length > 0 && run[run.length - 1].trim() === "") run.pop();
+    if (run.length > best.length && run.some((line) => !line.startsWith("#"))) best = run;
+    start = end - 1;
+  }
+  return best.length === 0 ? null : best.join("\n") + "\n";
+}
+
+function runEnd(lines: string[], start: number): number {
+  const state = { brackets: 0, quote: "" };
+  let i = start;
+  for (; i < lines.length; i++) {
+    const line = lines[i];
+    const inside = state.quote !== "" || state.brackets > 0;
+    const fits = inside || line.trim() === "" || /^[ \t]/.test(line) || isProgramLine(line);
+    if (!fits) break;
+    scanLine(line, state);
+  }
+  return i;
+}
+
+/** Follows brackets and triple-quoted strings over one line. */
+function scanLine(line: string, state: { brackets: number; quote: string }): void {
+  const tokens = /"""|'''|\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|#.*|[()[\]{}]/g;
+  for (const [token] of line.matchAll(tokens)) {
+    if (state.quote !== "") {
+      if (token === state.quote) state.quote = "";
+    } else if (token === '"""' || token === "'''") {
+      state.quote = token;
+    } else if ("([{".includes(token)) {
+      state.brackets++;
+    } else if (")]}".includes(token)) {
+      state.brackets = Math.max(0, state.brackets - 1);
+    }
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Judges function-call problems: the program is loaded once and called once per test; results come
+ * back as tagged values and are compared here.
+ *
+ * A test that fails after others ran in the same process is repeated alone in a fresh one, and
+ * only that counts: what an earlier call left behind must not count against the program.
+ */
+import type { Verdict } from "../core/verdict.js";
+import { type Json, parseJson } from "../formats/lossless-json.js";
+import { resolveRule } from "./compare.js";
+import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
+import type { Session } from "./sandbox.js";
+import {
+  differenceOf,
+  encodeValue,
+  findObject,
+  hasIntegerKeys,
+  showValue,
+  type Tagged,
+  type ValueRule,
+} from "./values.js";
+import type { TestResult } from "./verifier.js";
+
+/** @throws {SandboxError} when the machinery failed. */
+export async function judgeCalls(job: JudgeJob): Promise<Judgement> {
+  const caller = new Caller(job);
+  try {
+    const tests: TestResult[] = [];
+    for (const index of job.chosen) {
+      job.signal?.throwIfAborted();
+      const result = await caller.judge(index);
+      tests.push(result);
+      if (result.verdict.kind === "compile_error" || caller.failedToLoad) break;
+      if (job.earlyStop && result.verdict.kind !== "accepted") break;
+    }
+    return { tests, trust: "strong" };
+  } finally {
+    await caller.close();
+  }
+}
+
+interface CallCase {
+  args: Json[];
+  /** The expected value and others that are right as well. */
+  expected: Json[];
+}
+
+/** Results of calls before they are compared. */
+type CallResult = { value: Tagged } | { verdict: Verdict };
+
+class Caller {
+  /** True when the program's own top level failed: no test can differ. */
+  failedToLoad = false;
+  private readonly job: JudgeJob;
+  private readonly rule: ValueRule;
+  private readonly entryPoint: string;
+  private session: Session | null = null;
+  private calls = 0;
+
+  constructor(job: JudgeJob) {
+    this.job = job;
+    const { problem } = job;
+    const { mode, tolerance, unordered } = resolveRule(problem.compare, problem.source);
+    this.rule = {
+      tolerance,
+      isPythonEqual: !["tokens", "lines", "exact"].includes(mode),
+      isUnordered: unordered !== "none",
+    };
+    this.entryPoint = problem.tests.kind === "call" ? problem.tests.entryPoint : "";
+  }
+
+  async judge(index: number): Promise<TestResult> {
+    const startedAt = performance.now();
+    const testCase = this.caseAt(index);
+    let verdict = await this.judgeOnce(testCase, false);
+    if (verdict.kind !== "accepted" && testCase.args.some(hasIntegerKeys)) {
+      const other = await this.judgeOnce(testCase, true);
+      if (other.kind === "accepted") verdict = other;
+    }
+    return { index, verdict, cpuMs: 0, wallMs: performance.now() - startedAt, peakBytes: 0 };
+  }
+
+  async close(): Promise<void> {
+    const { session } = this;
+    this.session = null;
+    this.calls = 0;
+    await session?.close();
+  }
+
+  private async judgeOnce(testCase: CallCase, integerKeys: boolean): Promise<Verdict> {
+    const isFirst = this.calls === 0;
+    const verdict = await this.attempt(testCase, integerKeys);
+    if (verdict.kind === "accepted" || isFirst) return verdict;
+    await this.close();
+    return this.attempt(testCase, integerKeys);
+  }
+
+  private async attempt({ args, expected }: CallCase, integerKeys: boolean): Promise<Verdict> {
+    const result = await this.call(args.map((arg) => encodeValue(arg, integerKeys)));
+    if ("verdict" in result) return result.verdict;
+    const { value } = result;
+    const stranger = findObject(value);
+    if (stranger !== null) {
+      const stderr = `the result holds an object of type ${stranger}, which is no plain value`;
+      return { kind: "runtime_error", exitCode: null, stderr };
+    }
+    const differences = expected.map((wanted) => differenceOf(value, wanted, this.rule));
+    if (differences.includes(null)) return { kind: "accepted" };
+    return {
+      kind: "wrong_answer",
+      expected: showValue(encodeValue(expected[0], false)),
+      actual: showValue(value),
+      reason: differences[0] ?? "result differs",
+    };
+  }
+
+  private async call(args: Tagged[]): Promise<CallResult> {
+    if (this.session === null) {
+      const failure = await this.open();
+      if (failure !== null) return { verdict: failure };
+    }
+    this.calls++;
+    const target = ["name", this.entryPoint];
+    this.session!.send(JSON.stringify(["call", "1", target, ["l", ...args], ["d"], false]));
+    const answer = await this.receive();
+    if ("verdict" in answer) return answer;
+    const [kind, , ...rest] = answer.message;
+    if (kind === "return" && isTagged(rest[0])) return { value: rest[0] };
+    if (kind === "raise") return { verdict: raised(rest) };
+    return { verdict: failed("the program sent something that is no answer") };
+  }
+
+  private async open(): Promise<Verdict | null> {
+    const { sandbox, program, limits, signal } = this.job;
+    this.session = await sandbox.openSession({
+      role: "candidate",
+      source: program,
+      prelude: true,
+      limits,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const answer = await this.receive();
+    if ("verdict" in answer) {
+      this.failedToLoad = true;
+      return answer.verdict;
+    }
+    if (answer.message[0] === "ready") return null;
+    this.failedToLoad = true;
+    return loadFailure(answer.message);
+  }
+
+  private async receive(): Promise<{ message: unknown[] } | { verdict: Verdict }> {
+    const event = await this.session!.receive();
+    if (event.kind === "message") return { message: parseMessage(event.message) };
+    await this.close();
+    this.job.signal?.throwIfAborted();
+    const verdict = verdictOfEnd(event.outcome, this.job.limits);
+    return { verdict: verdict ?? failed("the program ended instead of answering") };
+  }
+
+  private caseAt(index: number): CallCase {
+    const { tests } = this.job.problem;
+    if (tests.kind !== "call") throw new Error("expected call tests");
+    const { args, expected, alternatives = [] } = tests.cases[index];
+    return {
+      args: parseJson(args) as Json[],
+      expected: [expected, ...alternatives].map((text) => parseJson(text)),
+    };
+  }
+}
+
+/** Reads a message of an untrusted process; anything that is no message is an empty one. */
+export function parseMessage(text: string): unknown[] {
+  try {
+    const message: unknown = JSON.parse(text);
+    return Array.isArray(message) ? message : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The verdict of a `failed` message. */
+export function loadFailure(message: unknown[]): Verdict {
+  const [tag, kind, text] = message;
+  const stderr = String(text ?? "");
+  if (tag !== "failed") return failed("the program sent something that is no answer");
+  if (kind === "compile_error") return { kind: "compile_error", stderr };
+  return { kind: "runtime_error", exitCode: 1, stderr };
+}
+
+/** A runtime error found by us rather than told by an exit code. */
+export function failed(stderr: string): Verdict {
+  return { kind: "runtime_error", exitCode: null, stderr };
+}
+
+function raised([type, message, trace]: unknown[]): Verdict {
+  const text =
+    typeof trace === "string" && trace !== "" ? trace : `${String(type)}: ${String(message)}`;
+  if (type === "MemoryError") return { kind: "runtime_error", exitCode: null, stderr: text };
+  return { kind: "runtime_error", exitCode: 1, stderr: text };
+}
+
+/** True for the shapes that calls.py may send; a forged message may hold anything. */
+function isTagged(node: unknown): node is Tagged {
+  const stack: unknown[] = [node];
+  while (stack.length > 0) {
+    const item = stack.pop();
+    if (item === null || typeof item === "boolean") continue;
+    if (typeof item === "string") {
+      if (!/^(?:i[+-]?\d+$|f|s)/.test(item)) return false;
+      continue;
+    }
+    if (!Array.isArray(item)) return false;
+    const [tag, ...parts] = item as unknown[];
+    if (typeof tag !== "string") return false;
+    if (tag === "d") {
+      if (!parts.every((pair) => Array.isArray(pair) && pair.length === 2)) return false;
+      for (const pair of parts as unknown[][]) stack.push(pair[0], pair[1]);
+    } else if (["l", "t", "S", "F", "q"].includes(tag)) {
+      for (const part of parts) stack.push(part);
+    } else if (!parts.every((part) => typeof part === "string")) {
+      return false;
+    }
+  }
+  return true;
+}
