@@ -7,10 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { Graph } from "../src/autodiff/graph.js";
-import { compile } from "../src/autodiff/session.js";
 import { readSafetensorsHeader } from "../src/formats/safetensors-header.js";
-import { readFloatTensors } from "../src/formats/safetensors.js";
 import { packBatch } from "../src/model/batch.js";
 import {
   loadModelConfig,
@@ -18,37 +15,20 @@ import {
   saveModelConfig,
   saveParameters,
 } from "../src/model/weights.js";
-import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "../src/model/feeds.js";
-import { parameterShapes, type ModelConfig } from "../src/model/config.js";
-import type { Parameters } from "../src/model/parameters.js";
-import { ropeTableSource } from "../src/model/rope.js";
+import { parameterShapes } from "../src/model/config.js";
 import { Sampler } from "../src/model/sample.js";
 import { TrainableModel } from "../src/model/trainable.js";
-import {
-  declareDecoderInputs,
-  declareParameters,
-  hiddenStates,
-  logitsOf,
-} from "../src/model/transformer.js";
+import { largestDifference, logitsOfRows, norm, readGolden } from "./model-fixtures.js";
 
 const GOLDEN = fileURLToPath(new URL("golden/engine", import.meta.url));
 const PROMPT_LENGTH = 5;
-
-async function goldenTensors(path: string): Promise<Map<string, Float32Array>> {
-  const { tensors } = await readSafetensorsHeader(path);
-  const wanted = [...tensors.values()]
-    .filter(({ dtype }) => dtype === "F32")
-    .map((tensor) => ({ tensor, target: new Float32Array(tensor.sizeBytes / 4) }));
-  await readFloatTensors(path, wanted);
-  return new Map(wanted.map(({ tensor, target }) => [tensor.name, target]));
-}
 
 async function loadGolden(name: string) {
   const dir = join(GOLDEN, name);
   const config = await loadModelConfig(dir);
   const parameters = await loadParameters(dir, parameterShapes(config));
   const path = join(dir, "golden.safetensors");
-  const golden = await goldenTensors(path);
+  const golden = await readGolden(path);
   const { ids: place } = Object.fromEntries((await readSafetensorsHeader(path)).tensors);
   const bytes = (await readFile(path)).subarray(place.offset, place.offset + place.sizeBytes);
   const flat = Array.from({ length: bytes.length / 8 }, (_, i) =>
@@ -65,43 +45,10 @@ async function loadGolden(name: string) {
   return { config, parameters, golden, rows, sequences };
 }
 
-/** Logits of every input token, [B, T, V]. */
-async function allLogits(config: ModelConfig, parameters: Parameters, rows: number[][]) {
-  const graph = new Graph();
-  const declared = declareParameters(graph, parameters, { gradient: false });
-  const inputs = declareDecoderInputs(graph, config);
-  const { hidden } = hiddenStates(graph, config, declared, inputs);
-  graph.output(logitsOf(graph, config, declared, hidden), "logits");
-  const compiled = await compile(graph, { threads: 1 });
-  // A last token is only ever predicted, so one more is appended.
-  const sequences = rows.map((row) => ({ prompt: row, response: [0] }));
-  const batch = packBatch(sequences, { lengthMultiple: 1 });
-  const { ids, positions } = batchFeeds(batch);
-  const { logits } = await compiled.run(
-    {
-      ...parameterFeeds(parameters),
-      ids,
-      positions,
-      mask: causalMaskSource()(batch.length),
-      ...ropeFeeds(ropeTableSource(config)(batch.length)),
-    },
-    { logits: null },
-  );
-  await compiled.dispose();
-  return logits.data as Float32Array;
-}
-
-function largestDifference(a: Float32Array, b: Float32Array): number {
-  expect(a.length).toBe(b.length);
-  return a.reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i])), 0);
-}
-
-const norm = (values: Float32Array) => Math.sqrt(values.reduce((sum, x) => sum + x * x, 0));
-
 describe.each(["qwen2", "llama"])("a %s model", (name) => {
   test("has transformers' logits within 1e-4", async () => {
     const { config, parameters, golden, rows } = await loadGolden(name);
-    const logits = await allLogits(config, parameters, rows);
+    const logits = await logitsOfRows(config, parameters, rows);
     expect(largestDifference(logits, golden.get("logits")!)).toBeLessThan(1e-4);
   });
 
