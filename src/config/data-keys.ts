@@ -149,12 +149,10 @@ export const rewardKeys = group({
   num_workers: key(count.default(8), { doc: "Processes that compute rewards.", engines: VERL }),
   custom_reward_function: group({
     path: key(z.string().nullable().default(null), {
-      doc: "Reward file for veRL; null takes the one that calls our verifier.",
-      engines: VERL,
+      doc: "File of your own reward: TypeScript or JavaScript, or Python for veRL alone. Null pays by `reward.kind`.",
     }),
     name: key(z.string().default("compute_score"), {
       doc: "Function in that file.",
-      engines: VERL,
     }),
   }),
   reward_manager: group({

@@ -61,8 +61,8 @@ const algorithmKeys = group({
     enable: key(z.boolean().default(false), {
       doc: "Dynamic sampling: leave out groups whose completions all earn the same, and sample more.",
     }),
-    metric: key(z.enum(["score", "pass_rate", "seq_reward"]).nullable().default(null), {
-      doc: "What must differ within a group; null means `score`.",
+    metric: key(z.enum(["score", "pass_rate", "acc"]).nullable().default(null), {
+      doc: "What must differ within a group: reward, share of tests passed, or all passed; null means `score`.",
     }),
     max_num_gen_batches: key(z.number().int().nonnegative().default(0), {
       doc: "Most batches sampled for one step; then it trains on what there is, with a warning. 0 means 10.",
@@ -148,7 +148,7 @@ const healthKeys = group({
     doc: "Conditions that end the run.",
     engines: EMBEDDED,
   }),
-  preflight_samples: key(z.number().int().nonnegative().default(0), {
+  preflight_samples: key(z.number().int().nonnegative().default(64), {
     doc: "Completions judged before the first step; training is refused when all earn 0 or all 1. 0 skips it.",
     unit: "completions",
     engines: EMBEDDED,

@@ -1,0 +1,104 @@
+/** The problems of a run: read, checked, narrowed, and turned into the prompts the policy reads. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { ConfigError, DataError } from "../core/errors.js";
+import { type Problem, problemSchema } from "../core/problem.js";
+import { readJsonl } from "../formats/jsonl.js";
+import type { Tokenizer } from "../model/tokenizer.js";
+import { sampleIndices } from "./data-order.js";
+import type { Prompt } from "./rollout.js";
+
+/** Problems as prompts, with what was left out and what identifies the data. */
+export interface PromptSet {
+  prompts: Prompt[];
+  /** Problems whose prompt was over the limit. */
+  dropped: number;
+  /** SHA-256 over the files' bytes, in order. */
+  hash: string;
+}
+
+/** How problems are narrowed. */
+export interface PromptLimits {
+  /** The config key that names the files, for messages. */
+  key: string;
+  maxPromptLength: number;
+  /** Drop prompts over the limit; otherwise one is an error. */
+  filterOverlong: boolean;
+  /** Most problems; null means all. */
+  maxSamples: number | null;
+  shuffle: boolean;
+  seed: number;
+}
+
+/**
+ * Reads problem files into prompts.
+ *
+ * @throws {ConfigError} if no file is named or nothing is left.
+ * @throws {DataError} if a line is no problem, two share an id, or a prompt is over the limit and
+ * such prompts are not filtered.
+ */
+export async function loadPrompts(
+  files: readonly string[],
+  tokenizer: Tokenizer,
+  limits: PromptLimits,
+): Promise<PromptSet> {
+  if (files.length === 0) {
+    throw new ConfigError(`${limits.key}: expected a problem file, found nothing`);
+  }
+  const hash = createHash("sha256");
+  const found: { problem: Problem; path: string; line: number }[] = [];
+  for (const path of files) {
+    found.push(...(await readProblems(path, limits.key)));
+    hash.update(await readFile(path));
+  }
+  assertDistinct(found);
+  const { maxSamples, shuffle, seed } = limits;
+  const chosen = sampleIndices(found.length, maxSamples, { shuffle, seed, name: limits.key });
+  const prompts: Prompt[] = [];
+  let dropped = 0;
+  for (const { problem, path, line } of chosen.map((index) => found[index])) {
+    const ids = tokenizer.applyChatTemplate(problem.prompt, { addGenerationPrompt: true });
+    if (ids.length <= limits.maxPromptLength) prompts.push({ problem, ids });
+    else if (limits.filterOverlong) dropped++;
+    else {
+      throw new DataError(
+        `prompt of ${problem.id} has ${ids.length} tokens, over data.max_prompt_length (${limits.maxPromptLength}); set data.filter_overlong_prompts=true to leave such problems out`,
+        { path, line },
+      );
+    }
+  }
+  if (prompts.length === 0) {
+    throw new ConfigError(
+      `${limits.key}: expected problems, found ${dropped === 0 ? "none" : `only prompts over data.max_prompt_length (${limits.maxPromptLength})`}`,
+    );
+  }
+  return { prompts, dropped, hash: hash.digest("hex") };
+}
+
+async function readProblems(path: string, key: string) {
+  if (path.endsWith(".parquet")) {
+    throw new ConfigError(
+      `${key}: expected problem JSONL, found ${path}; \`rlvr prepare\` writes it beside the parquet`,
+    );
+  }
+  const problems: { problem: Problem; path: string; line: number }[] = [];
+  for await (const { line, value } of readJsonl(path)) {
+    const parsed = problemSchema.safeParse(value);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw new DataError(`no problem: ${issue.path.join(".")}: ${issue.message}`, { path, line });
+    }
+    problems.push({ problem: parsed.data, path, line });
+  }
+  return problems;
+}
+
+function assertDistinct(found: readonly { problem: Problem; path: string; line: number }[]): void {
+  const seen = new Set<string>();
+  for (const { problem, path, line } of found) {
+    if (seen.has(problem.id)) {
+      throw new DataError(`problem id ${problem.id} stands twice`, { path, line });
+    }
+    seen.add(problem.id);
+  }
+}

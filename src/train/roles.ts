@@ -1,0 +1,143 @@
+/**
+ * The models of a run: the policy being trained, its sampler and scorer, the frozen reference policy
+ * and the critic. (The verifier is the fourth role; it lives in its own room.)
+ *
+ * Sampler, scorer and trainer of a model read the same arrays, so no weights are ever sent from one
+ * to the other and none can be stale.
+ */
+import { type Config } from "../config/schema.js";
+import { clipRange, engineThreads, usesCritic } from "../config/settings.js";
+import { CheckpointError, ConfigError } from "../core/errors.js";
+import type { ModelConfig } from "../model/config.js";
+import type { Parameters as ModelParameters } from "../model/parameters.js";
+import { Sampler } from "../model/sample.js";
+import { Scorer } from "../model/score.js";
+import type { Tokenizer } from "../model/tokenizer.js";
+import { TrainableModel } from "../model/trainable.js";
+import { criticParameters } from "../model/value-head.js";
+import { loadModel } from "../model/weights.js";
+import { klKind } from "./kl.js";
+import { policyLossGraph, valueLossGraph } from "./loss-graph.js";
+import type { PolicyLossMode } from "./loss.js";
+
+/** AdamW's state over one arena. */
+export interface OptimizerState {
+  m: Float32Array;
+  v: Float32Array;
+  /** Updates made. */
+  updates: number;
+}
+
+/** A model that learns: its parameters, its training graph and its optimizer. */
+export interface Learner {
+  model: TrainableModel;
+  parameters: ModelParameters;
+  scorer: Scorer;
+  optimizer: OptimizerState;
+}
+
+/** Every model of a run. */
+export interface Roles {
+  config: ModelConfig;
+  tokenizer: Tokenizer;
+  policy: Learner;
+  sampler: Sampler;
+  /** Forward pass of the frozen reference policy. */
+  reference: Scorer;
+  /** Null for the estimators without one. */
+  critic: Learner | null;
+  dispose(): Promise<void>;
+}
+
+/**
+ * Loads the models of a run.
+ *
+ * @throws {ConfigError} if no model is named.
+ * @throws {CheckpointError} if a model directory is incomplete or the critic's does not fit.
+ */
+export async function loadRoles(config: Config): Promise<Roles> {
+  const { path } = config.actor_rollout_ref.model;
+  if (path === null) {
+    throw new ConfigError(
+      "actor_rollout_ref.model.path: expected a model directory, found nothing; set MODEL_PATH or use a preset",
+    );
+  }
+  const { config: model, parameters, tokenizer } = await loadModel(path);
+  const threads = engineThreads(config);
+  const frozen = parameters.clone();
+  const policy = await makeLearner(model, parameters, {
+    threads,
+    kind: "policy",
+    loss: policyLossGraph(policyTerms(config)),
+  });
+  const critic = usesCritic(config) ? await loadCritic(config, model, frozen, threads) : null;
+  const sampler = await Sampler.create(model, parameters, { threads });
+  const reference = await Scorer.create(model, frozen, { threads, kind: "policy" });
+  return {
+    config: model,
+    tokenizer,
+    policy,
+    sampler,
+    reference,
+    critic,
+    dispose: async () => {
+      for (const learner of [policy, critic]) {
+        await learner?.model.dispose();
+        await learner?.scorer.dispose();
+      }
+      await sampler.dispose();
+      await reference.dispose();
+    },
+  };
+}
+
+async function makeLearner(
+  model: ModelConfig,
+  parameters: ModelParameters,
+  options: Parameters<typeof TrainableModel.create>[2],
+): Promise<Learner> {
+  const size = parameters.data.length;
+  return {
+    model: await TrainableModel.create(model, parameters, options),
+    parameters,
+    scorer: await Scorer.create(model, parameters, options),
+    optimizer: { m: new Float32Array(size), v: new Float32Array(size), updates: 0 },
+  };
+}
+
+async function loadCritic(
+  config: Config,
+  policy: ModelConfig,
+  policyStart: ModelParameters,
+  threads: number,
+): Promise<Learner> {
+  const path = config.critic.model.path;
+  const base = path === null ? { config: policy, parameters: policyStart } : await loadModel(path);
+  if (base.config.vocabSize !== policy.vocabSize) {
+    throw new CheckpointError(
+      `critic.model.path: expected a model with the policy's vocabulary of ${policy.vocabSize}, found ${base.config.vocabSize} in ${path}`,
+    );
+  }
+  return makeLearner(base.config, criticParameters(base.config, base.parameters), {
+    threads,
+    kind: "critic",
+    loss: valueLossGraph(config.critic.cliprange_value),
+  });
+}
+
+/** The terms of the policy's loss that a config asks for. */
+export function policyTerms(config: Config) {
+  const { actor, rollout } = config.actor_rollout_ref;
+  const [clipLow, clipHigh] = clipRange(config);
+  return {
+    mode: actor.policy_loss.loss_mode as PolicyLossMode,
+    clipLow,
+    clipHigh,
+    clipC: actor.clip_ratio_c,
+    temperature: rollout.temperature,
+    entropyCoefficient: actor.entropy_coeff,
+    kl: actor.use_kl_loss
+      ? { ...klKind(actor.kl_loss_type), coefficient: actor.kl_loss_coef }
+      : null,
+  };
+}
