@@ -141,7 +141,10 @@ const BY_CHARACTER: Record<string, Execute> = {
   "\x93": (m) => {
     const name = m.pop();
     const module = m.pop();
-    m.pushGlobal(String(module), String(name));
+    // A list here could contain itself many times over; turning it into text would never end.
+    if (typeof module !== "string" || typeof name !== "string")
+      return m.fail("a global has no name");
+    return m.pushGlobal(module, name);
   },
   R: (m) => {
     const args = m.popArray("a tuple of arguments");
