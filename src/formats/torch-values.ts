@@ -176,7 +176,9 @@ export function torchGlobals(fail: Fail): Record<string, PickleGlobal> {
     // Its state is an attribute dict (`_metadata`), which no reader needs.
     "collections.OrderedDict": { construct: () => new Map(), setState: (map) => map },
     "collections.defaultdict": { construct: () => new Map() },
-    "_codecs.encode": { construct: ([text]) => Buffer.from(String(text), "latin1") },
+    "_codecs.encode": {
+      construct: ([text]) => Buffer.from(typeof text === "string" ? text : "", "latin1"),
+    },
     "torch.Size": { construct: ([sizes]) => sizes ?? [] },
     "torch.Tensor": plain,
     "torch.serialization._get_layout": { construct: ([name]) => name },
@@ -186,7 +188,7 @@ export function torchGlobals(fail: Fail): Record<string, PickleGlobal> {
     "torch._utils._rebuild_wrapper_subclass": wrap,
     "torch._tensor._rebuild_from_type_v2": {
       construct: ([maker, , args, state]) =>
-        maker === wrap ? rebuildDTensor(args, state, fail) : rebuild(args as PickleValue[]),
+        maker === wrap ? rebuildDTensor(args, state, fail) : rebuild(toList(args)),
     },
   };
   for (const name of DTENSOR_CLASSES) globals[name] = {};
@@ -235,8 +237,7 @@ function rebuildTensor(args: PickleValue[], fail: Fail): TorchTensor {
   const dtype = ref?.dtype ?? (named === undefined ? null : dtypeOf.get(named as object));
   if (ref?.storage === undefined || !dtype) fail("a tensor has no storage or no element type");
   const [shape, stride] = [toNumbers(size), toNumbers(strides)];
-  const sane = [offset, ...shape, ...stride].every((n) => Number.isSafeInteger(n) && n >= 0);
-  if (!sane || shape.length !== stride.length) {
+  if (![offset, ...shape, ...stride].every(isSize) || shape.length !== stride.length) {
     fail(`storage ${ref.storage.key}: a tensor of shape [${shape}] and stride [${stride}]`);
   }
   const last = shape.reduce((sum, n, dim) => sum + (n - 1) * stride[dim], offset);
@@ -250,8 +251,11 @@ function rebuildTensor(args: PickleValue[], fail: Fail): TorchTensor {
   return { kind: "tensor", dtype, shape, stride, offset, storage: ref.storage };
 }
 
+const isSize = (value: PickleValue) => Number.isSafeInteger(value) && (value as number) >= 0;
+
 function rebuildDTensor(args: PickleValue, state: PickleValue, fail: Fail): TorchDTensor {
-  const shape = toNumbers((args as PickleValue[])[2]);
+  const shape = toNumbers(toList(args)[2]);
+  if (!shape.every(isSize)) fail("a DTensor has no shape");
   // The state is the attribute dict, alone or behind the base class's own (None).
   const bag: PickleValue = Array.isArray(state) ? state[1] : state;
   const attributes = bag instanceof Map ? bag : new Map<PickleValue, PickleValue>();
@@ -287,10 +291,10 @@ function toMesh(state: Map<PickleValue, PickleValue>, fail: Fail): TorchMesh {
     stateOf(axis).get("shape"),
   );
   const shape = grid?.shape ?? toList(axes ?? layout.get("shape")).map(product);
-  if (!shape.every(Number.isSafeInteger)) fail("a DTensor lies on a mesh without a shape");
+  if (!shape.every(isSize)) fail("a DTensor lies on a mesh without a shape");
   return {
     shape,
-    names: Array.isArray(names) ? names.map(String) : null,
+    names: Array.isArray(names) ? names.filter((name) => typeof name === "string") : null,
     ranks: Array.isArray(ranks) ? toNumbers(ranks) : null,
   };
 }
@@ -300,10 +304,14 @@ function stateOf(value: PickleValue): Map<PickleValue, PickleValue> {
   return state instanceof Map ? state : new Map<PickleValue, PickleValue>();
 }
 
-const toNumbers = (value: PickleValue) => (Array.isArray(value) ? value.map(Number) : []);
+/**
+ * The numbers of a list; anything else in it is NaN. Lists of a pickle may contain one another a
+ * thousand times over, so nothing here follows them to any depth or turns them into text.
+ */
+const toNumbers = (value: PickleValue): number[] =>
+  Array.isArray(value) ? value.map((item) => (typeof item === "number" ? item : NaN)) : [];
 
 const toList = (value: PickleValue): PickleValue[] => (Array.isArray(value) ? value : [value]);
 
 /** The size of a mesh dimension, which may be made of several. */
-const product = (value: PickleValue): number =>
-  Array.isArray(value) ? value.map(product).reduce((a, b) => a * b, 1) : Number(value);
+const product = (value: PickleValue): number => toNumbers(toList(value)).reduce((a, b) => a * b, 1);

@@ -77,7 +77,8 @@ function stateDictOf(file: TorchFile): Map<string, TorchTensor | TorchDTensor> {
   for (const [name, value] of dict) {
     const kind = (value as TorchTensor | null)?.kind as string | undefined;
     if (typeof name !== "string" || (kind !== "tensor" && kind !== "dtensor")) {
-      throw new CheckpointError(`${file.path}: ${String(name)} is not a tensor`);
+      const what = typeof name === "string" ? name : "a key that is no text";
+      throw new CheckpointError(`${file.path}: expected tensors only, found ${what}`);
     }
     clean.set(name.replace(WRAPPERS, "").replace(/^\./, ""), value as TorchTensor);
   }
