@@ -47,12 +47,16 @@ def set_limit(kind: int, soft: int, hard: int | None = None) -> None:
     resource.setrlimit(kind, (soft, top))
 
 
-def set_limits(cpu_s: int | None, address_bytes: int | None, file_bytes: int) -> None:
-    """Sets the limits the kernel itself keeps. Processor time is only the backstop there."""
+def set_limits(
+    cpu_s: int | None, address_bytes: int | None, file_bytes: int, data_bytes: int | None = None
+) -> None:
+    """Sets the limits the kernel itself keeps: the backstops of those that the server keeps."""
     if cpu_s is not None:
         set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
     if address_bytes is not None:
         set_limit(resource.RLIMIT_AS, address_bytes)
+    if data_bytes is not None:
+        set_limit(resource.RLIMIT_DATA, data_bytes)
     set_limit(resource.RLIMIT_FSIZE, file_bytes)
     set_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     set_limit(resource.RLIMIT_CORE, 0)
@@ -69,10 +73,26 @@ def die_with(parent: int) -> None:
 
 def become(uid: int) -> None:
     """Changes to a user of its own, which no file and no other process belongs to."""
-    set_limit(resource.RLIMIT_NPROC, THREADS)
+    if resource.getrlimit(resource.RLIMIT_NPROC)[0] > THREADS:
+        set_limit(resource.RLIMIT_NPROC, THREADS)
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
+
+
+def limit_processes(has_own_user: bool, count: int) -> None:
+    """Bounds the processes of this user to `count` more than there are."""
+    if has_own_user:
+        set_limit(resource.RLIMIT_NPROC, count)
+        return
+    mine, others = os.getuid(), 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{name}").st_uid == mine:
+                others += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    set_limit(resource.RLIMIT_NPROC, others + count)
 
 
 def first_to_die() -> None:

@@ -22,9 +22,11 @@ from typing import NoReturn
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import calls  # noqa: E402, F401 - sessions find it loaded, before any program has run
 import link  # noqa: E402
+import outer  # noqa: E402
 import setup  # noqa: E402
 import worker  # noqa: E402
 from child import Child  # noqa: E402
+from command_job import CommandJob, command_of  # noqa: E402
 from jobs import Job, Limits  # noqa: E402
 from session_job import SessionJob  # noqa: E402
 from tests_job import TestsJob  # noqa: E402
@@ -39,7 +41,7 @@ class Server:
 
     def __init__(self, settings: dict) -> None:
         self._own_modules = setup.own_modules()
-        self._layers, report = setup.prepare(settings)
+        self.layers, report = setup.prepare(settings)
         requests, answers = setup.take_standard_streams()
         self.link = link.Link(requests, answers)
         self._poll = select.poll()
@@ -103,6 +105,9 @@ class Server:
             session.start()
         elif verb == "run":
             self._enqueue(TestsJob(self, job_id, limits_of(header), body))
+        elif verb == "command":
+            command = command_of(header)
+            self._enqueue(CommandJob(self, job_id, limits_of(header), body, command))
 
     def _enqueue(self, job: Job) -> None:
         self._jobs[job.id] = job
@@ -117,8 +122,13 @@ class Server:
         return child if child is not None else self._spawn()
 
     def _spawn(self) -> Child:
-        layers, me, own = self._layers, self._me, self._own_modules
+        layers, me, own = self.layers, self._me, self._own_modules
         return Child(lambda ends: worker.serve(ends, layers, me, own))
+
+    def children(self) -> frozenset[int]:
+        """The processes that are no leftovers."""
+        known = {job.child.pid for job in self._jobs.values() if job.child is not None}
+        return frozenset(known | ({self._spare.pid} if self._spare is not None else set()))
 
     def watch(self, child: Child, job: Job) -> None:
         for fd, handler in (
@@ -206,7 +216,9 @@ def limits_of(header: dict) -> Limits:
 
 
 if __name__ == "__main__":
-    main_settings = json.loads(sys.argv[1])
     setup.set_stack_limit()
+    main_settings = json.loads(sys.argv[1])
+    main_settings["server_pid"] = os.getpid()
+    main_settings["namespaces"] = outer.enter() if main_settings["outer"] else ([], "")
     setup.warm(WARM.split() + main_settings["preload"])
     Server(main_settings).loop()

@@ -90,22 +90,23 @@ def prepare(settings: dict) -> tuple[harden.Layers, dict]:
     version = landlock.abi() if is_inner else 0
     rules = high(landlock.ruleset(version, python_paths())) if version else None
     code = seccomp.build(machine, "python") if is_inner else None
-    uid, reason = find_user() if is_inner and os.geteuid() == 0 else (None, "")
+    pid = settings["server_pid"]
+    uid, reason = find_user(pid) if is_inner and os.geteuid() == 0 else (None, "")
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     layers = harden.Layers(
         machine, rules, version, code, uid, is_inner and harden.has_capabilities()
     )
     report = {
-        "pid": os.getpid(),
+        "pid": settings["server_pid"],
         "python": sys.version.split()[0],
         "machine": machine,
         "landlock": version,
         "seccomp": code is not None,
         "uid": uid,
         "uid_reason": reason,
-        "namespaces": [],
-        "namespaces_reason": "not tried",
+        "namespaces": settings["namespaces"][0],
+        "namespaces_reason": settings["namespaces"][1],
     }
     return layers, report
 
@@ -117,11 +118,11 @@ def python_paths() -> dict[str, int]:
     return paths
 
 
-def find_user() -> tuple[int | None, str]:
+def find_user(server_pid: int) -> tuple[int | None, str]:
     """Finds a user id for this server's programs that can still read the standard library."""
     library = os.path.dirname(os.__file__)
     for first, count in USER_RANGES:
-        uid = first + os.getpid() % count
+        uid = first + server_pid % count
         pid = os.fork()
         if pid == 0:
             os._exit(try_user(uid, library))

@@ -1,5 +1,4 @@
 /** The sandbox on fork servers: picks the servers a program needs and runs it there. */
-import { SandboxError } from "../../core/errors.js";
 import type {
   IsolationLevel,
   ProgramJob,
@@ -8,7 +7,9 @@ import type {
   Session,
   SessionJob,
 } from "../sandbox.js";
+import { Languages, runCommand } from "./command-run.js";
 import { pythonPlan, runProgram } from "./program-run.js";
+import { ProgramStore } from "./program-store.js";
 import { ServerSession } from "./session.js";
 import type { Workers } from "./workers.js";
 
@@ -21,6 +22,9 @@ export class ForkSandbox implements Sandbox {
   readonly #plain: Workers;
   /** Servers that have numpy loaded; null where it is not installed. */
   readonly #numpy: Workers | null;
+  readonly #languages = new Languages();
+  /** Made for the first program that is compiled. */
+  #store: Promise<ProgramStore> | null = null;
 
   constructor(level: IsolationLevel, plain: Workers, numpy: Workers | null) {
     this.level = level;
@@ -30,7 +34,13 @@ export class ForkSandbox implements Sandbox {
 
   async run(job: ProgramJob): Promise<ProgramOutcome[]> {
     if (job.language !== "python") {
-      throw new SandboxError(`the sandbox has no language ${job.language}`);
+      const language = await this.#languages.get(job.language);
+      this.#store ??= ProgramStore.open();
+      const store = await this.#store;
+      return this.#plain.withServer(
+        (server) => runCommand(server, job, language, store),
+        job.signal,
+      );
     }
     return this.#for(job.source).withServer(
       (server) => runProgram(server, job, pythonPlan(job)),
@@ -45,6 +55,7 @@ export class ForkSandbox implements Sandbox {
 
   async close(): Promise<void> {
     await Promise.all([this.#plain.close(), this.#numpy?.close()]);
+    await (await this.#store)?.close();
   }
 
   #for(source: string): Workers {

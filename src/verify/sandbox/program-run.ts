@@ -10,6 +10,8 @@ import { packParts } from "./wire.js";
 export interface RunPlan {
   header: JobHeader;
   parts: readonly Uint8Array[];
+  /** Names an end that only the runtime's own words tell. */
+  translate?: (outcome: ProgramOutcome) => ProgramOutcome;
 }
 
 /** The plan of a Python program. */
@@ -55,8 +57,9 @@ function runFrom(
       finish();
     };
     const onAbort = () => settle(() => reject(signal?.reason as Error));
-    const take = (test: number, outcome: ProgramOutcome, isFirst: boolean) => {
+    const take = (test: number, told: ProgramOutcome, isFirst: boolean) => {
       const index = from + test;
+      const outcome = plan.translate?.(told) ?? told;
       const isCompileError = outcome.end.kind === "compile_error";
       const mustConfirm = !isFirst && job.isSuccess?.(index, outcome) === false;
       if (mustConfirm) return settle(() => resolve(false));
