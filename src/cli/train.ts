@@ -1,0 +1,76 @@
+/** `rlvr train`: a config in, a trained model and a before/after report out. */
+import type { Command } from "commander";
+import { describeBatches } from "../config/checks.js";
+import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
+import { verifierSettings } from "../config/settings.js";
+import { ConfigError } from "../core/errors.js";
+import { train } from "../train/train.js";
+import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
+import { createVerifier } from "../verify/verify.js";
+import { openConsole } from "./train-console.js";
+import { compareModels } from "./train-evaluation.js";
+import { type TrainFlags, readTrainConfig } from "./train-config.js";
+
+/** Defines the command. */
+export function define(command: Command): void {
+  command
+    .argument("[words...]", "config file (.yaml), and overrides as key=value")
+    .option("--preset <name>", "preset to start from; without a config file it is starter")
+    .option("--out <folder>", "run directory, instead of runs/<name>")
+    .option("--resume <how>", "auto, never, or the path of a checkpoint or run")
+    .option("--force", "go on from a checkpoint that belongs to a different run")
+    .option("--no-eval", "leave out the evaluation before and after")
+    .option("--dry-run", "print the resolved config and stop")
+    .option("--json", "print the summary as JSON; everything else goes to standard error")
+    .action(run);
+}
+
+async function run(words: string[], flags: TrainFlags): Promise<void> {
+  const resolved = await readTrainConfig(words, flags, process.env);
+  if (flags.dryRun) {
+    process.stdout.write(formatConfig(resolved));
+    process.stderr.write(describeBatches(resolved.config) + "\n");
+    return;
+  }
+  if (resolved.config.engine !== "embedded") {
+    throw new ConfigError(
+      "engine=verl: `rlvr launch` starts veRL; `rlvr train` is the embedded engine",
+    );
+  }
+  await trainHere(resolved, flags);
+}
+
+async function trainHere(resolved: ResolvedConfig, flags: TrainFlags): Promise<void> {
+  const { config } = resolved;
+  const terminal = openConsole({ json: flags.json === true });
+  const stop = new AbortController();
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(130);
+    terminal.say("finishing this step, then saving; once more stops at once");
+    stop.abort();
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  // The sandbox forks: it comes before any weights are in memory.
+  const builtIn = await createVerifier(verifierSettings(config));
+  try {
+    const { path, name } = config.reward.custom_reward_function;
+    const verifier =
+      path === null ? builtIn : withCustomReward(builtIn, await loadCustomReward(path, name));
+    const summary = await train(resolved, {
+      verifier,
+      onEvent: terminal.onEvent,
+      onProgress: terminal.onProgress,
+      signal: stop.signal,
+      force: flags.force === true,
+    });
+    terminal.finish(summary);
+    if (summary.status === "interrupted") process.exitCode = 130;
+    const report =
+      flags.eval && summary.status === "finished"
+        ? await compareModels(config, summary, { verifier: builtIn, terminal })
+        : null;
+    if (flags.json) process.stdout.write(JSON.stringify({ ...summary, report }) + "\n");
+  } finally {
+    await builtIn.close();
+  }
+}
