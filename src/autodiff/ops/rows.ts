@@ -1,6 +1,6 @@
 /** Rows of tables, and distributions over the last axis. */
 import { ShapeError } from "../../core/errors.js";
-import { sameShape, shapeText } from "../shape.js";
+import { productDim, sameShape, shapeText } from "../shape.js";
 import type { Builder, Dim, Emitter, OpRule, Value } from "../value.js";
 
 const LAST = { axes: [-1], keepDims: true };
@@ -46,14 +46,21 @@ export const rows = {
       { dtype: "f32", shape: [size as Dim, ...updates.shape.slice(ids.shape.length)] },
     ],
     gradient: (b, { inputs: [ids] }, [d]) => [null, d && b.apply("gatherRows", [d, ids])],
-    emit: (e, { inputs: [ids, updates], outputs }) => {
+    // ScatterND would be shorter, but adds rows of one id from several threads at once: its sums
+    // differ from run to run. ScatterElements adds in order.
+    emit: (e, { inputs: [ids, updates], outputs: [table] }) => {
+      const width = productDim(updates.shape.slice(ids.shape.length));
+      const flat = [productDim(ids.shape), width];
       const zero = { dtype: "f32", shape: [1], data: new Float32Array(1) } as const;
-      const table = e.hidden("ConstantOfShape", [e.sizes(outputs[0].shape)], {
+      const empty = e.hidden("ConstantOfShape", [e.sizes([table.shape[0], width])], {
         value: { tensor: zero },
       });
-      const at = unsqueezeLast(e, ids);
-      const inputs = [table, at, e.nameOf(updates)];
-      e.node("ScatterND", inputs, outputs.map(e.nameOf), { reduction: "add" });
+      const column = e.hidden("Reshape", [e.nameOf(ids), e.integers([-1, 1])]);
+      const at = e.hidden("Expand", [column, e.sizes(flat)]);
+      const by = e.hidden("Reshape", [e.nameOf(updates), e.reshapeTarget(flat)]);
+      const settings = { axis: 0, reduction: "add" };
+      const sum = e.hidden("ScatterElements", [empty, at, by], settings);
+      e.node("Reshape", [sum, e.reshapeTarget(table.shape)], [e.nameOf(table)]);
     },
   },
   softmax: {
