@@ -6,6 +6,7 @@
  */
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { OutputFile } from "./output-file.js";
+import { snappyCompress } from "./snappy.js";
 
 /** One node of a schema; a schema lists its nodes depth first, the root first. */
 export type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
@@ -39,7 +40,12 @@ export function createParquet<Row extends object>(
 ): RowWriter<Row> {
   const output = new OutputFile(path);
   const file = new FileWriter(output);
-  const writer = new ParquetWriter({ writer: file, schema, createdBy: "code-rlvr" });
+  const writer = new ParquetWriter({
+    writer: file,
+    schema,
+    createdBy: "code-rlvr",
+    compressors: { SNAPPY: snappyCompress },
+  });
   const names = topLevelNames(schema);
   let held: Row[] = [];
   let heldBytes = 0;
@@ -96,7 +102,7 @@ class FileWriter extends ByteWriter {
   readonly #output: OutputFile;
 
   constructor(output: OutputFile) {
-    super(2 ** 16);
+    super(2 ** 20);
     this.#output = output;
   }
 

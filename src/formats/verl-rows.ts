@@ -60,15 +60,19 @@ export const VERL_SCHEMA: readonly SchemaElement[] = [
 ];
 
 /** Creates a parquet file of veRL rows. */
-export function createVerlParquet(path: string): RowWriter<VerlRow> {
+export function createVerlParquet(path: string): Omit<RowWriter<object>, "write"> & {
+  write(row: VerlRow): void;
+} {
   const writer = createParquet<object>(path, [...VERL_SCHEMA]);
   return {
     get rowCount() {
       return writer.rowCount;
     },
     // 64-bit columns take bigint.
-    write: (row, bytes) => {
+    write: (row) => {
       const { index } = row.extra_info;
+      // The ground truth is nearly all of a row.
+      const bytes = row.reward_model.ground_truth.length;
       writer.write({ ...row, extra_info: { ...row.extra_info, index: BigInt(index) } }, bytes);
     },
     output: writer.output,

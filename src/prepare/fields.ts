@@ -31,7 +31,7 @@ export function optionalText(row: RawRow, name: string, at: RowPlace): string | 
 /** Reads a column that holds a list of texts; nothing is an empty list. */
 export function textList(row: RawRow, name: string, at: RowPlace): string[] {
   const value = row[name] ?? [];
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  if (isTextList(value)) return value;
   throw new DataError(`${name} must be a list of texts, found ${describeValue(value)}`, at);
 }
 
@@ -88,9 +88,31 @@ export function groundTruthField(value: unknown): Tests | { drop: Drop } {
     return { drop: { reason: "null_ground_truth" } };
   }
   const json = typeof value === "string" ? value : jsonText(value);
+  const plain = plainStdioTests(json);
+  if (plain !== null) return plain;
   const tests = parseGroundTruth(json);
   return "bad" in tests ? { drop: classifyBad(json, tests.bad) } : tests;
 }
+
+/**
+ * The tests of the usual form, lists of texts alone, by the engine's own parser: ten times as fast,
+ * and without numbers it loses nothing. Null for every other form.
+ */
+function plainStdioTests(json: string): Tests | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return null;
+  }
+  const { inputs, outputs, fn_name: name, assert_case: asserts } = Object(value) as RawRow;
+  if (!isTextList(inputs) || !isTextList(outputs) || name || asserts) return null;
+  if (inputs.length !== outputs.length || inputs.length === 0) return null;
+  return { kind: "stdio", cases: inputs.map((input, i) => ({ input, output: outputs[i] })) };
+}
+
+const isTextList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
 
 /** JSON text of a value that may hold bigint. */
 export function jsonText(value: unknown): string {

@@ -5,7 +5,6 @@
  * Words are runs of letters, digits and underscores. A shingle is three words in a row, hashed to 32
  * bits; in shingles a word that looks like a name in code stands for any name.
  */
-import { createHash } from "node:crypto";
 import type { Tests } from "../core/problem.js";
 import type { Draft } from "./source.js";
 
@@ -25,18 +24,40 @@ export interface Likeness {
 
 /** Works out what of a draft is compared. */
 export function likenessOf(draft: Draft): Likeness {
-  const raw = wordsOf(draft.task ?? draft.statement);
-  const words = raw.map((word) => word.toLowerCase());
+  const text = draft.task ?? draft.statement;
+  const isPlain = !/[^\0-\x7f]/.test(text);
+  const found = isPlain ? text.match(/\w+/g) : text.normalize("NFKC").match(/[\p{L}\p{N}_]+/gu);
+  const words = (found ?? []).map(knownWord);
   return {
-    words,
-    key: createHash("sha256").update(words.join(" ")).digest("base64url").slice(0, 22),
-    shingles: shinglesOf(raw.map((word) => (isCodeName(word) ? "#" : word.toLowerCase()))),
+    words: words.map((word) => word.lower),
+    key: keyOf(words),
+    shingles: shinglesOf(words),
     tests: testValues(draft.tests),
   };
 }
 
-function wordsOf(text: string): string[] {
-  return text.normalize("NFKC").match(/[\p{L}\p{N}_]+/gu) ?? [];
+interface Word {
+  lower: string;
+  /** Hash of the word in lower case. */
+  hash: number;
+  /** The same, but one for all names in code. */
+  blindHash: number;
+}
+
+// Tasks share most of their words; what is known of a word is worked out once.
+const MOST_WORDS = 200_000;
+const wordMemo = new Map<string, Word>();
+
+function knownWord(raw: string): Word {
+  const known = wordMemo.get(raw);
+  if (known !== undefined) return known;
+  const lower = raw.toLowerCase();
+  const hash = hashText(lower);
+  const word = { lower, hash, blindHash: isCodeName(raw) ? 0 : hash };
+  if (wordMemo.size >= MOST_WORDS) wordMemo.clear();
+  // A copy: a piece of a text keeps the whole text alive.
+  wordMemo.set(Buffer.from(raw).toString(), word);
+  return word;
 }
 
 /** One letter, snake_case, camelCase, or letters mixed with digits. */
@@ -44,21 +65,30 @@ function isCodeName(word: string): boolean {
   return /^\p{L}$|[^_]_|\p{Ll}\p{Lu}|\p{L}\d|\d\p{L}/u.test(word);
 }
 
-function shinglesOf(words: string[]): Uint32Array {
-  const hashes = words.map(hashWord);
+/** 64 bits of hash over the words in order. */
+function keyOf(words: Word[]): string {
+  let [high, low] = [words.length, 0x9e3779b9];
+  for (const { hash } of words) {
+    high = mix(high ^ hash);
+    low = mix(Math.imul(low, 31) + hash);
+  }
+  return `${high.toString(36)}.${low.toString(36)}`;
+}
+
+function shinglesOf(words: Word[]): Uint32Array {
   const found = new Set<number>();
-  for (let i = 0; i + SHINGLE_WORDS <= hashes.length; i++) {
+  for (let i = 0; i + SHINGLE_WORDS <= words.length; i++) {
     let hash = 0;
-    for (let j = i; j < i + SHINGLE_WORDS; j++) hash = mix(hash ^ hashes[j]);
+    for (let j = i; j < i + SHINGLE_WORDS; j++) hash = mix(hash ^ words[j].blindHash);
     found.add(hash);
   }
   return Uint32Array.from(found).sort();
 }
 
 /** FNV-1a over UTF-16 units. */
-function hashWord(word: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;
 }
 
@@ -82,31 +112,43 @@ const TEST_WORDS = new Set([
 ]);
 // Fewer values than this are shared by chance: f(5) == 120.
 const LEAST_VALUES = 3;
-// Comparing more tests, or longer ones, decides nothing that these do not.
-const MOST_TESTS = 64;
-const MOST_CHARACTERS = 2000;
+// The shortest tests, which are those of the statement, decide as well as all of them would.
+const MOST_TESTS = 16;
+const MOST_CHARACTERS = 400;
 
 /** The values of each test, e.g. `3 4 5 6 5 7 4 10 4 5` for similar((3,4,5,6),(5,7,4,10)) == (4,5). */
 function testValues(tests: Tests): string[] {
-  const texts = testTexts(tests).slice(0, MOST_TESTS);
   const name = tests.kind === "call" || tests.kind === "assert" ? tests.entryPoint : null;
-  const values = texts.map((text) =>
-    (text.slice(0, MOST_CHARACTERS).match(/-?\d+(?:\.\d+)?|\p{L}[\p{L}\d_]*/gu) ?? [])
+  const values = shortestTests(tests).map((text) =>
+    (text.match(/-?\d+(?:\.\d+)?|\p{L}[\p{L}\d_]*/gu) ?? [])
       .filter((word) => word !== name && !TEST_WORDS.has(word))
       .map((word) => word.toLowerCase()),
   );
   return values.filter((list) => list.length >= LEAST_VALUES).map((list) => list.join(" "));
 }
 
-function testTexts(tests: Tests): string[] {
+/** The texts of the shortest tests, in an order that does not depend on the order of the tests. */
+function shortestTests(tests: Tests): string[] {
+  const sides = testSides(tests);
+  const sizes = sides.map(([left, right]) => left.length + right.length);
+  const order = [...sides.keys()].sort((a, b) => sizes[a] - sizes[b]).slice(0, MOST_TESTS);
+  return order.map((index) => {
+    const [left, right] = sides[index];
+    return `${left.slice(0, MOST_CHARACTERS)} ${right.slice(0, MOST_CHARACTERS)}`;
+  });
+}
+
+function testSides(tests: Tests): [string, string][] {
   switch (tests.kind) {
     case "stdio":
-      return tests.cases.map(({ input, output }) => `${input} ${output}`);
+      return tests.cases.map(({ input, output }) => [input, output]);
     case "call":
-      return tests.cases.map(({ args, expected }) => `${args} ${expected}`);
+      return tests.cases.map(({ args, expected }) => [args, expected]);
     case "assert":
       // HumanEval's one test function holds many asserts.
-      return tests.cases.flatMap((code) => code.match(/^\s*assert\b.*$/gm) ?? []);
+      return tests.cases.flatMap((code) =>
+        (code.match(/^\s*assert\b.*$/gm) ?? []).map((line): [string, string] => [line, ""]),
+      );
     case "answer":
       return [];
   }

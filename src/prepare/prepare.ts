@@ -11,7 +11,7 @@
  *     manifest.json                          inputs, rules, counts, hashes
  */
 import type { OnProgress } from "../core/progress.js";
-import type { Problem } from "../core/problem.js";
+import { countTests, type Problem } from "../core/problem.js";
 import { createJsonl } from "../formats/jsonl.js";
 import { OutputFile } from "../formats/output-file.js";
 import { createVerlParquet, toVerlRow } from "../formats/verl-rows.js";
@@ -182,16 +182,17 @@ async function prepareSplit(input: Input, work: Work) {
   for (const line of sample.left) drops.add(split, line, { reason: "not_sampled" });
   const candidates = chosen.map(({ item }) => item);
   const name = split === "train" ? `train${candidates.length}` : "validation";
-  const outputs = writeProblems(stage, name, candidates);
-  return { outputs, summary: summarise(rows, drops.counts(split), candidates) };
+  const problems = candidates.map((candidate) => screening.finish(candidate));
+  const outputs = writeProblems(stage, name, problems);
+  return { outputs, summary: summarise(rows, drops.counts(split), { candidates, problems }) };
 }
 
-function writeProblems(stage: Stage, name: string, candidates: Candidate[]): ManifestOutput[] {
+function writeProblems(stage: Stage, name: string, problems: Problem[]): ManifestOutput[] {
   const parquet = createVerlParquet(stage.path(`${name}.parquet`));
   const jsonl = createJsonl(stage.path(`${name}.jsonl`));
   try {
-    for (const { problem, bytes } of candidates) {
-      parquet.write(toVerlRow(problem), bytes);
+    for (const problem of problems) {
+      parquet.write(toVerlRow(problem));
       jsonl.write(problem);
     }
     parquet.finish();
@@ -201,8 +202,8 @@ function writeProblems(stage: Stage, name: string, candidates: Candidate[]): Man
     jsonl.output.close();
   }
   return [
-    describeOutput(`${name}.parquet`, candidates.length, parquet.output),
-    describeOutput(`${name}.jsonl`, candidates.length, jsonl.output),
+    describeOutput(`${name}.parquet`, problems.length, parquet.output),
+    describeOutput(`${name}.jsonl`, problems.length, jsonl.output),
   ];
 }
 
@@ -214,11 +215,11 @@ export function describeOutput(name: string, rows: number, output: OutputFile): 
 function summarise(
   rows: number,
   dropped: ManifestSplit["dropped"],
-  candidates: Candidate[],
+  { candidates, problems }: { candidates: Candidate[]; problems: Problem[] },
 ): ManifestSplit {
   const count = (label: (problem: Problem) => string) => {
     const counts: Record<string, number> = {};
-    for (const name of candidates.map(({ problem }) => label(problem)).sort()) {
+    for (const name of problems.map(label).sort()) {
       counts[name] = (counts[name] ?? 0) + 1;
     }
     return counts;
@@ -235,6 +236,6 @@ function summarise(
     by_kind: count((problem) => problem.tests.kind),
     by_source: count((problem) => problem.source),
     prompt_tokens: spreadOf(candidates.map(({ promptTokens }) => promptTokens)),
-    tests: spreadOf(candidates.map(({ testCount }) => testCount)),
+    tests: spreadOf(problems.map(({ tests }) => countTests(tests))),
   };
 }

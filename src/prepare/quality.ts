@@ -27,14 +27,15 @@ export type CleanTests = { tests: Tests; removed: RemovedTests } | { drop: Drop 
  */
 export function cleanTests(
   tests: Tests,
-  caps: TestCaps & { seed: number; id: string },
+  caps: TestCaps & { seed: number },
+  id: () => string,
 ): CleanTests {
   const total = countTests(tests);
   if (total === 0) return { drop: { reason: "no_tests" } };
   const whole = selectTests(tests, (index) => !isTruncated(tests, index));
   const wholeCount = countTests(whole);
   if (wholeCount === 0) return { drop: { reason: "truncated_output" } };
-  const chosen = chooseTests(whole, caps);
+  const chosen = chooseTests(whole, caps, id);
   if (chosen.size === 0) return { drop: { reason: "tests_too_large" } };
   return {
     tests: selectTests(whole, (index) => chosen.has(index)),
@@ -63,18 +64,19 @@ function isTruncated(tests: Tests, index: number): boolean {
 
 function selectTests(tests: Tests, keep: (index: number) => boolean): Tests {
   if (tests.kind === "answer") return tests;
-  const cases = tests.cases as unknown[];
-  return { ...tests, cases: cases.filter((_, index) => keep(index)) } as Tests;
+  const cases = (tests.cases as unknown[]).filter((_, index) => keep(index));
+  return cases.length === tests.cases.length ? tests : ({ ...tests, cases } as Tests);
 }
 
 function chooseTests(
   tests: Tests,
-  { maxTests, maxTestBytes, seed, id }: TestCaps & { seed: number; id: string },
+  { maxTests, maxTestBytes, seed }: TestCaps & { seed: number },
+  id: () => string,
 ): Set<number> {
   const all = Array.from({ length: countTests(tests) }, (_, index) => index);
   const isFree = maxTests === null && maxTestBytes === null;
   if (isFree || tests.kind === "answer") return new Set(all);
-  const order = randomStream(seed, "tests", id).shuffle(all);
+  const order = randomStream(seed, "tests", id()).shuffle(all);
   const chosen = new Set<number>();
   let bytes = 0;
   for (const index of order) {

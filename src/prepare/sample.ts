@@ -30,8 +30,8 @@ export class Sample<T> {
   offer(line: number, item: T): void {
     const [seed, split] = this.#name;
     this.#drawn.push({ key: randomStream(seed, "sample", split, line).next(), line, item });
-    // Sorting twice the sample now and then is cheaper than keeping it sorted.
-    if (this.#drawn.length >= 2 * this.#capacity + 16) this.#cut();
+    // Sorting a little more than the sample now and then is cheaper than keeping it sorted.
+    if (this.#drawn.length >= 1.25 * this.#capacity + 16) this.#cut();
   }
 
   /** The sample in the order of the draw, which is a random order of the rows. */

@@ -3,7 +3,7 @@
  * order of DROP_REASONS, cheap ones first; the first that fails is the reason.
  */
 import { createHash } from "node:crypto";
-import { countTests, type Problem } from "../core/problem.js";
+import type { Problem } from "../core/problem.js";
 import { type Benchmark, type BenchmarkReport } from "./benchmarks.js";
 import { contaminationDrop, ContaminationIndex } from "./contamination.js";
 import { Deduper, type DedupeMode } from "./dedupe.js";
@@ -13,14 +13,14 @@ import { buildPrompt, type PromptMeter, type PromptTemplate } from "./prompt.js"
 import { cleanTests, type RemovedTests, type TestCaps } from "./quality.js";
 import type { Draft, Drop, RawRow, Source } from "./source.js";
 
-/** A problem that passed, with what the manifest wants to know of it. */
+/** A problem that passed the checks, before it has its name. */
 export interface Candidate {
-  problem: Problem;
+  draft: Draft;
+  split: string;
+  index: number;
+  prompt: Problem["prompt"];
   promptTokens: number;
-  testCount: number;
   removed: RemovedTests;
-  /** About its size in a file. */
-  bytes: number;
 }
 
 /** What the checks need to know. */
@@ -61,11 +61,9 @@ export class Screening {
     const read = origin.source.read(row, { path: origin.file.path, line });
     if ("drop" in read) return read;
     const { draft } = read;
-    const id = draft.id ?? contentId(draft);
-    const clean = cleanTests(draft.tests, { ...this.#options, id });
-    if ("drop" in clean) return clean;
-    const { tests, removed } = clean;
     const { meter, template, maxPromptTokens } = this.#options;
+    const clean = cleanTests(draft.tests, this.#options, () => idOf(draft));
+    if ("drop" in clean) return clean;
     const prompt = buildPrompt(draft, template);
     const promptTokens = meter.count(prompt);
     if (promptTokens > maxPromptTokens) {
@@ -73,24 +71,31 @@ export class Screening {
     }
     const repeated = this.#compare(draft, origin.split, line);
     if (repeated !== null) return { drop: repeated };
-    const problem: Problem = {
-      id: this.#unique(id),
-      source: draft.source,
+    const candidate: Candidate = {
+      draft: { ...draft, tests: clean.tests },
+      split: draft.split ?? origin.split,
+      index: draft.index ?? line - 1,
+      prompt,
+      promptTokens,
+      removed: clean.removed,
+    };
+    return { candidate };
+  }
+
+  /** Makes the problem of a candidate; no two problems get the same id. */
+  finish({ draft, split, index, prompt }: Candidate): Problem {
+    const { source, tests, limits, compare, solutions, tags } = draft;
+    return {
+      id: this.#unique(idOf(draft)),
+      source,
       prompt,
       tests,
       language: draft.language ?? "python",
-      ...(draft.limits && { limits: draft.limits }),
-      ...(draft.compare && { compare: draft.compare }),
-      ...(draft.solutions && { solutions: draft.solutions }),
-      tags: {
-        ...draft.tags,
-        split: draft.split ?? origin.split,
-        index: String(draft.index ?? line - 1),
-      },
+      ...(limits && { limits }),
+      ...(compare && { compare }),
+      ...(solutions && { solutions }),
+      tags: { ...tags, split, index: String(index) },
     };
-    const bytes = sizeOf(problem);
-    const testCount = countTests(tests);
-    return { candidate: { problem, promptTokens, testCount, removed, bytes } };
   }
 
   /** Looks for the task among earlier rows and, for training, in the benchmarks. */
@@ -116,22 +121,11 @@ export class Screening {
 }
 
 /**
- * Names a problem by its content, so that its name survives another order, split or revision of the
- * data set.
+ * The data set's own name for a problem, else a name made of its content, which survives another
+ * order, split or revision of the data set.
  */
-function contentId({ source, statement, tests }: Draft): string {
+function idOf({ id, source, statement, tests }: Draft): string {
+  if (id !== null) return id;
   const hash = createHash("sha256").update(statement).update("\0").update(JSON.stringify(tests));
   return `${source}/${hash.digest("hex").slice(0, 12)}`;
 }
-
-function sizeOf({ prompt, tests }: Problem): number {
-  const texts =
-    tests.kind === "answer"
-      ? [tests.answer]
-      : (tests.cases as (object | string)[]).flatMap(textsOf);
-  const all = [...prompt.map((message) => message.content), ...texts];
-  return all.reduce((sum, text) => sum + text.length, 0);
-}
-
-const textsOf = (testCase: object | string): string[] =>
-  typeof testCase === "string" ? [testCase] : (Object.values(testCase) as string[]);
