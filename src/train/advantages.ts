@@ -33,6 +33,8 @@ export interface AdvantageOptions {
   lambda: number;
   /** Divide by the group's standard deviation; used by `grpo`. */
   normalizeByStd: boolean;
+  /** Added to the deviation so that the division stays finite; veRL's 1e-6 when not given. */
+  stdFloor?: number;
 }
 
 /** Advantages and returns, both [B, T]. */
@@ -43,7 +45,6 @@ export interface Advantages {
 
 type Estimator = (input: AdvantageInput, options: AdvantageOptions) => Advantages;
 
-/** Keeps the division by a group's standard deviation finite. */
 const STD_FLOOR = 1e-6;
 
 /** The estimators by veRL's names. */
@@ -55,10 +56,10 @@ export const ESTIMATORS = {
     return { advantages: whiten(advantages, input.lossMask ?? input.mask), returns };
   },
   /** Shao et al. 2024, https://arxiv.org/abs/2402.03300; without the deviation it is Dr.GRPO. */
-  grpo: (input, { normalizeByStd }) =>
+  grpo: (input, { normalizeByStd, stdFloor = STD_FLOOR }) =>
     spread(input, (scores, group) => {
       const { mean, std } = groupStatistics(scores, group);
-      return (score) => (score - mean) / (normalizeByStd ? std + STD_FLOOR : 1);
+      return (score) => (score - mean) / (normalizeByStd ? std + stdFloor : 1);
     }),
   /** Leave one out. Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740 */
   rloo: (input) =>
