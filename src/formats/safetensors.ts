@@ -7,6 +7,7 @@
 import { open, rename, rm } from "node:fs/promises";
 import { DataError } from "../core/errors.js";
 import { readFully } from "./read-fully.js";
+import type { TensorDtype } from "./torch-values.js";
 import { encodeSafetensorsHeader, type StoredTensor } from "./safetensors-header.js";
 
 /** Element types in which weights are written. */
@@ -109,6 +110,49 @@ export async function readFloatTensors(
   } finally {
     await file.close();
   }
+}
+
+/** Element types that JavaScript numbers hold, with the bytes and the reader of one element. */
+const READERS: Partial<Record<TensorDtype, (bytes: DataView, at: number) => number>> = {
+  F64: (bytes, at) => bytes.getFloat64(8 * at, true),
+  F32: (bytes, at) => bytes.getFloat32(4 * at, true),
+  F16: (bytes, at) => halfToFloat(bytes.getUint16(2 * at, true)),
+  BF16: (bytes, at) => {
+    const bits = new DataView(new ArrayBuffer(4));
+    bits.setUint32(0, bytes.getUint16(2 * at, true) << 16);
+    return bits.getFloat32(0);
+  },
+  I32: (bytes, at) => bytes.getInt32(4 * at, true),
+  I16: (bytes, at) => bytes.getInt16(2 * at, true),
+  I8: (bytes, at) => bytes.getInt8(at),
+  U32: (bytes, at) => bytes.getUint32(4 * at, true),
+  U16: (bytes, at) => bytes.getUint16(2 * at, true),
+  U8: (bytes, at) => bytes.getUint8(at),
+  BOOL: (bytes, at) => bytes.getUint8(at),
+};
+
+/**
+ * Reads one tensor of any type that numbers hold exactly; nothing is assumed about its alignment.
+ *
+ * @throws {DataError} if its type is another, or the file is cut short.
+ */
+export async function readTensorValues(path: string, tensor: StoredTensor): Promise<Float64Array> {
+  const read = READERS[tensor.dtype];
+  if (read === undefined) {
+    throw new DataError(`tensor ${tensor.name} has type ${tensor.dtype}, which is not read`, {
+      path,
+    });
+  }
+  const bytes = Buffer.alloc(tensor.sizeBytes);
+  const file = await open(path, "r");
+  try {
+    await readFully(file, { path, offset: tensor.offset, bytes });
+  } finally {
+    await file.close();
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = tensor.shape.reduce((product, length) => product * length, 1);
+  return Float64Array.from({ length: size }, (_, at) => read(view, at));
 }
 
 /** Writes tensors in their order; the file appears whole or not at all. */
