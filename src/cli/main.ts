@@ -18,6 +18,10 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Turn a code data set into problems and the parquet files that trainers read.",
     load: () => import("./prepare.js"),
   },
+  verify: {
+    summary: "Judge completions against a problem's tests, or audit the tests themselves.",
+    load: () => import("./verify.js"),
+  },
   train: {
     summary: "Train a policy here, by PPO or GRPO on programs that pass tests.",
     load: () => import("./train.js"),

@@ -211,3 +211,10 @@ function scanLine(line: string, state: { brackets: number; quote: string }): voi
     }
   }
 }
+
+/** Writes a program as the completion that holds it and nothing else. */
+export function blockOf(program: string, language = "python"): string {
+  const runs = [...program.matchAll(/`{3,}/g)].map(([run]) => run.length);
+  const fence = "`".repeat(Math.max(2, ...runs) + 1);
+  return `${fence}${language}\n${program}${program.endsWith("\n") ? "" : "\n"}${fence}\n`;
+}

@@ -1,0 +1,105 @@
+/** `rlvr verify`: completions or one program against problems; `--audit` checks the problems. */
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { ConfigError } from "../core/errors.js";
+import { readCompletions, readProblems, summarise, verifyAll } from "../verify/batch.js";
+import { blockOf } from "../verify/extract.js";
+import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../verify/verify.js";
+import { openProgress } from "./progress.js";
+import { runAudit } from "./verify-audit.js";
+import { describeBatch } from "./verify-report.js";
+
+/** The flags as commander hands them over. */
+interface Flags {
+  problems?: string;
+  problem?: string;
+  completions?: string;
+  audit?: string;
+  out?: string;
+  maxTests?: number;
+  workers?: number;
+  earlyStop?: true;
+  reward: RewardOptions["kind"];
+  explain?: true;
+  json?: true;
+}
+
+/** Defines the command. */
+export function define(command: Command): void {
+  command
+    .argument("[program]", "file with one program (.py …) or one completion (.md, .txt)")
+    .option("--problems <file>", "problem file (JSONL)")
+    .option("--problem <id>", "the problem that the program answers; the only one when absent")
+    .option("--completions <file>", "JSONL with problem_id and completion")
+    .option("--audit <file>", "run the reference solutions of a problem file against its tests")
+    .option("--out <folder>", "with --audit: where the cleaned file and the list of removals go")
+    .option("--max-tests <n>", "most tests per problem, drawn by the problem's id", positive)
+    .option("--workers <n>", "programs at a time", positive)
+    .option("--early-stop", "stop at the first failed test")
+    .addOption(
+      new Option("--reward <kind>", "how verdicts become a number")
+        .choices(["pass_rate", "all_or_nothing", "tiered"])
+        .default("pass_rate"),
+    )
+    .option("--explain", "tell how each program was found and why each test failed")
+    .option("--json", "print the results as one JSON object")
+    .action(run);
+}
+
+async function run(program: string | undefined, flags: Flags): Promise<void> {
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  if (flags.audit !== undefined) return runAudit(flags.audit, flags, interrupt.signal);
+  if (flags.problems === undefined) throw new ConfigError("verify needs --problems FILE");
+  const problems = await readProblems(flags.problems);
+  const answers =
+    flags.completions !== undefined
+      ? await readCompletions(flags.completions, problems)
+      : [await answerOf(program, flags.problem, problems)];
+  const progress = openProgress();
+  const verifier = await createVerifier({
+    ...(flags.workers === undefined ? {} : { workers: flags.workers }),
+    maxTests: flags.maxTests ?? null,
+    earlyStop: flags.earlyStop ?? false,
+    reward: { ...defaultVerifierOptions().reward, kind: flags.reward },
+    onWarning: (warning) => process.stderr.write(`verify: ${warning}\n`),
+  });
+  try {
+    const { onProgress } = progress;
+    const judged = await verifyAll(answers, verifier, { onProgress, signal: interrupt.signal });
+    progress.clear();
+    const summary = { ...summarise(judged), isolation: verifier.level };
+    const results = judged.map(({ result, error }) => result ?? { error });
+    const text = flags.json
+      ? JSON.stringify({ summary, results }) + "\n"
+      : describeBatch(judged, summary, flags.explain ?? false);
+    process.stdout.write(text);
+  } finally {
+    await verifier.close();
+  }
+}
+
+async function answerOf(
+  path: string | undefined,
+  id: string | undefined,
+  problems: Awaited<ReturnType<typeof readProblems>>,
+) {
+  if (path === undefined)
+    throw new ConfigError("verify needs --completions FILE or a program file");
+  if (id === undefined && problems.size > 1) {
+    throw new ConfigError(`the file holds ${problems.size} problems: name one with --problem ID`);
+  }
+  const problem = problems.get(id ?? [...problems.keys()][0]);
+  if (problem === undefined) throw new ConfigError(`no problem of the file has the id ${id}`);
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new ConfigError(`the program ${path} cannot be read`, { cause });
+  });
+  const isCompletion = [".md", ".txt"].includes(extname(path));
+  return { problem, completion: isCompletion ? text : blockOf(text, problem.language) };
+}
+
+function positive(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a positive integer");
+}
