@@ -36,6 +36,9 @@ export interface HealthRule {
   test(history: History): Sign | null;
 }
 
+/** Share of completions lost to the sandbox beyond which a run stops. */
+export const FATAL_INFRA_SHARE = 0.05;
+
 const text = (value: number) => String(Number(value.toPrecision(3)));
 
 /** The last `count` values of a metric; null while there are fewer. */
@@ -105,7 +108,7 @@ export const HEALTH_RULES: readonly HealthRule[] = [
       const value = train.at(-1)?.metrics["reward/infra_error"] ?? 0;
       if (value <= 0.01) return null;
       const evidence = `${text(100 * value)} % of the step's completions were lost`;
-      return { value, evidence, fatal: value > 0.05 };
+      return { value, evidence, fatal: value > FATAL_INFRA_SHARE };
     },
   },
   {

@@ -12,6 +12,7 @@ import { type RolloutBatch, gather, makeBatch, spread } from "./batch.js";
 import { type DataOrder } from "./data-order.js";
 import { klKind, klPerToken, nextKlCoefficient } from "./kl.js";
 import { aggregate, lossWeights } from "./loss.js";
+import { FATAL_INFRA_SHARE } from "./health-rules.js";
 import { maskedMean } from "./masked.js";
 import {
   type Metrics,
@@ -24,7 +25,7 @@ import {
   spreadMetrics,
 } from "./metrics.js";
 import type { Roles } from "./roles.js";
-import type { JudgedRollout, Prompt, RolloutMakers } from "./rollout.js";
+import type { JudgedRollout, Prompt, RolloutMakers, RolloutSet } from "./rollout.js";
 import { greedyBaselines, sampleStep } from "./sampling.js";
 import { learningRate } from "./schedule.js";
 import { penalizeKl, placeRewards } from "./token-rewards.js";
@@ -86,6 +87,12 @@ export async function trainStep(context: StepContext, before: TrainState): Promi
 
   const sampled = await sampleStep(makers, data, { step, drawn: before.batchesDrawn });
   clock.lap({ gen: sampled.all.timing.generate, reward: sampled.all.timing.verify });
+  if (isLost(config, sampled.all)) {
+    // What is left is no fair sample: completions without a program need no sandbox.
+    const metrics = { ...rewardMetrics(sampled.all), "training/global_step": step };
+    const state = { ...before, step };
+    return { ...EMPTY_RESULT, metrics, rollouts: sampled.all.rollouts, state };
+  }
   if (sampled.kept.length === 0) {
     throw new SandboxError(`step ${step}: none of its completions could be judged`);
   }
@@ -151,6 +158,19 @@ export async function trainStep(context: StepContext, before: TrainState): Promi
       tokensSeen: before.tokensSeen + tokens,
     },
   };
+}
+
+/** What a step leaves that was given up before its update. */
+const EMPTY_RESULT = {
+  timing: {},
+  advantages: new Map<JudgedRollout, Float32Array>(),
+  notices: [],
+};
+
+/** True when the sandbox lost so much that the run is to stop instead of learning from the rest. */
+function isLost({ health }: Config, { rollouts, infraErrors, badProblems }: RolloutSet): boolean {
+  const share = infraErrors / Math.max(1, rollouts.length + infraErrors + badProblems);
+  return health.enable && health.stop_on.includes("infra_errors") && share > FATAL_INFRA_SHARE;
 }
 
 function toMember(rollout: JudgedRollout) {
