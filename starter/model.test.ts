@@ -7,7 +7,7 @@ import { Sampler } from "../src/model/sample.js";
 import { loadModel } from "../src/model/weights.js";
 import type { Model } from "../src/model/weights.js";
 import { openSandbox } from "../src/verify/sandbox/open.js";
-import { createVerifier } from "../src/verify/verify.js";
+import { createVerifier, defaultVerifierOptions } from "../src/verify/verify.js";
 import type { Verifier } from "../src/verify/verify.js";
 
 const MODEL = fileURLToPath(new URL("./model", import.meta.url));
@@ -17,10 +17,13 @@ const problems = readFileSync(new URL("./data/heldout.jsonl", import.meta.url), 
   .map((line) => problemSchema.parse(JSON.parse(line)));
 
 let model: Model;
+/** Some wrong programs never end. */
+const LIMITS = { ...defaultVerifierOptions().limits, cpuMs: 500, wallMs: 3000 };
+
 let verifier: Verifier;
 beforeAll(async () => {
   const sandbox = await openSandbox({ workers: 2, requireIsolation: "none" });
-  verifier = await createVerifier({ sandbox });
+  verifier = await createVerifier({ sandbox, limits: LIMITS });
   model = await loadModel(MODEL);
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomStream } from "../src/core/random.js";
 import { openSandbox } from "../src/verify/sandbox/open.js";
-import { createVerifier } from "../src/verify/verify.js";
+import { createVerifier, defaultVerifierOptions } from "../src/verify/verify.js";
 import type { Verifier } from "../src/verify/verify.js";
 import { drawAnswer, MIXTURE } from "./answers.js";
 import { INPUTS } from "./families/inputs.js";
@@ -10,10 +10,13 @@ import { THEMES } from "./families/family.js";
 import { drawProblem, writeProgram } from "./problems.js";
 import type { DrawnProblem } from "./problems.js";
 
+/** Some wrong programs never end. */
+const LIMITS = { ...defaultVerifierOptions().limits, cpuMs: 500, wallMs: 3000 };
+
 let verifier: Verifier;
 beforeAll(async () => {
   const sandbox = await openSandbox({ workers: 2, requireIsolation: "none" });
-  verifier = await createVerifier({ sandbox });
+  verifier = await createVerifier({ sandbox, limits: LIMITS });
 });
 afterAll(async () => {
   await verifier.close();
