@@ -2,20 +2,28 @@
 import { floatTensor, integerTensor } from "../autodiff/session.js";
 import type { Tensor } from "../autodiff/value.js";
 import type { TrainBatch } from "./batch.js";
+import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 import type { RopeTables } from "./rope.js";
 
 /** A score that no softmax lets through, finite so that a row without any key gives no NaN. */
 export const MASKED = -1e9;
 
-/** A tensor for each parameter, over the parameters' own memory: later changes are seen. */
-export function parameterFeeds(parameters: Parameters): Record<string, Tensor> {
-  return Object.fromEntries(
-    parameters.names.map((name) => [
-      name,
-      floatTensor(parameters.view(name), parameters.shape(name)),
-    ]),
-  );
+/**
+ * A tensor for each parameter, over the parameters' own memory, so that later changes are seen; an
+ * adapter's tensors go beside the frozen ones or in their place.
+ */
+export function parameterFeeds(
+  parameters: Parameters,
+  adapter: Adapter | null = null,
+): Record<string, Tensor> {
+  const feeds: Record<string, Tensor> = {};
+  for (const source of adapter === null ? [parameters] : [parameters, adapter.parameters]) {
+    for (const name of source.names) {
+      feeds[name] = floatTensor(source.view(name), source.shape(name));
+    }
+  }
+  return feeds;
 }
 
 /** Rotary tables as the inputs cos and sin. */

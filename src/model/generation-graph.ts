@@ -7,6 +7,7 @@
  */
 import { Graph, type Value } from "../autodiff/graph.js";
 import type { ModelConfig } from "./config.js";
+import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 import { declareParameters, hiddenStates, logitsOf } from "./transformer.js";
 
@@ -15,9 +16,13 @@ export type ChoiceRule =
   { kind: "greedy" } | { kind: "full" } | { kind: "truncated"; candidates: number };
 
 /** Graph from left-padded prompts, without their last token, to keys and values. */
-export function prefillGraph(config: ModelConfig, parameters: Parameters): Graph {
+export function prefillGraph(
+  config: ModelConfig,
+  parameters: Parameters,
+  adapter: Adapter | null,
+): Graph {
   const graph = new Graph();
-  const declared = declareParameters(graph, parameters, { gradient: false });
+  const declared = declareParameters(graph, parameters, { gradient: false, adapter });
   const { keys, values } = hiddenStates(graph, config, declared, {
     ids: graph.input("ids", "i64", ["B*T"]),
     positions: graph.input("positions", "i64", ["B", "T"]),
@@ -30,9 +35,13 @@ export function prefillGraph(config: ModelConfig, parameters: Parameters): Graph
 }
 
 /** Graph from keys and values and the prompts' last tokens to new tokens, [rounds, B] each. */
-export function loopGraph(config: ModelConfig, parameters: Parameters, rule: ChoiceRule): Graph {
+export function loopGraph(
+  config: ModelConfig,
+  parameters: Parameters,
+  { rule, adapter }: { rule: ChoiceRule; adapter: Adapter | null },
+): Graph {
   const graph = new Graph();
-  const declared = declareParameters(graph, parameters, { gradient: false });
+  const declared = declareParameters(graph, parameters, { gradient: false, adapter });
   const settings = {
     ...ropeInputs(graph, config),
     temperature: graph.input("temperature", "f32", []),

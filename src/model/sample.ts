@@ -16,6 +16,7 @@ import { ConfigError } from "../core/errors.js";
 import type { ModelConfig } from "./config.js";
 import { MASKED, parameterFeeds, ropeFeeds } from "./feeds.js";
 import { type ChoiceRule, loopGraph, prefillGraph } from "./generation-graph.js";
+import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 import { ropeTableSource } from "./rope.js";
 
@@ -55,6 +56,7 @@ const LARGEST_UNIFORM = 0.999999;
 export class Sampler {
   readonly #config: ModelConfig;
   readonly #parameters: Parameters;
+  readonly #adapter: Adapter | null;
   readonly #parameterFeeds: Record<string, Tensor>;
   readonly #ropeTables: ReturnType<typeof ropeTableSource>;
   readonly #threads: number;
@@ -65,11 +67,16 @@ export class Sampler {
   private constructor(
     config: ModelConfig,
     parameters: Parameters,
-    { threads, prefill }: { threads: number; prefill: CompiledGraph },
+    {
+      threads,
+      adapter,
+      prefill,
+    }: { threads: number; adapter: Adapter | null; prefill: CompiledGraph },
   ) {
     this.#config = config;
     this.#parameters = parameters;
-    this.#parameterFeeds = parameterFeeds(parameters);
+    this.#adapter = adapter;
+    this.#parameterFeeds = parameterFeeds(parameters, adapter);
     this.#ropeTables = ropeTableSource(config);
     this.#threads = threads;
     this.#prefill = prefill;
@@ -79,10 +86,10 @@ export class Sampler {
   static async create(
     config: ModelConfig,
     parameters: Parameters,
-    { threads }: { threads: number },
+    { threads, adapter = null }: { threads: number; adapter?: Adapter | null },
   ): Promise<Sampler> {
-    const prefill = await compile(prefillGraph(config, parameters), { threads });
-    return new Sampler(config, parameters, { threads, prefill });
+    const prefill = await compile(prefillGraph(config, parameters, adapter), { threads });
+    return new Sampler(config, parameters, { threads, adapter, prefill });
   }
 
   /**
@@ -121,7 +128,10 @@ export class Sampler {
     const key = JSON.stringify(rule);
     let loop = this.#loops.get(key);
     if (loop === undefined) {
-      const graph = loopGraph(this.#config, this.#parameters, rule);
+      const graph = loopGraph(this.#config, this.#parameters, {
+        rule,
+        adapter: this.#adapter,
+      });
       loop = compile(graph, { threads: this.#threads });
       this.#loops.set(key, loop);
     }

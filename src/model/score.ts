@@ -7,6 +7,7 @@ import { type CompiledGraph, compile, scalarTensor } from "../autodiff/session.j
 import { microBatches, packBatch, type Sequence } from "./batch.js";
 import type { ModelConfig } from "./config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
+import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 import { ropeTableSource } from "./rope.js";
 import { declareDecoderInputs, declareParameters, hiddenStates, logitsOf } from "./transformer.js";
@@ -16,6 +17,7 @@ import { valuesOf } from "./value-head.js";
 export interface ScorerOptions {
   threads: number;
   kind: "policy" | "critic";
+  adapter?: Adapter | null;
 }
 
 /** A compiled forward pass over sequences. It reads the parameters as they are at each call. */
@@ -29,11 +31,11 @@ export class Scorer {
   private constructor(
     graph: CompiledGraph,
     kind: "policy" | "critic",
-    { config, parameters }: { config: ModelConfig; parameters: Parameters },
+    { config, feeds }: { config: ModelConfig; feeds: Record<string, Tensor> },
   ) {
     this.#graph = graph;
     this.#kind = kind;
-    this.#parameterFeeds = parameterFeeds(parameters);
+    this.#parameterFeeds = feeds;
     this.#ropeTables = ropeTableSource(config);
   }
 
@@ -41,10 +43,10 @@ export class Scorer {
   static async create(
     config: ModelConfig,
     parameters: Parameters,
-    { threads, kind }: ScorerOptions,
+    { threads, kind, adapter = null }: ScorerOptions,
   ): Promise<Scorer> {
     const graph = new Graph();
-    const declared = declareParameters(graph, parameters, { gradient: false });
+    const declared = declareParameters(graph, parameters, { gradient: false, adapter });
     const inputs = declareDecoderInputs(graph, config);
     const rows = graph.input("rows", "i64", ["R"]);
     const { hidden } = hiddenStates(graph, config, declared, inputs);
@@ -57,7 +59,8 @@ export class Scorer {
       graph.output(graph.tokenLogprob(logits, targets), "logprobs");
       graph.output(graph.entropy(logits), "entropies");
     }
-    return new Scorer(await compile(graph, { threads }), kind, { config, parameters });
+    const feeds = parameterFeeds(parameters, adapter);
+    return new Scorer(await compile(graph, { threads }), kind, { config, feeds });
   }
 
   /**

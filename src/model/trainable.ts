@@ -11,6 +11,7 @@ import { ConfigError } from "../core/errors.js";
 import type { TrainBatch } from "./batch.js";
 import type { ModelConfig } from "./config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
+import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 import { ropeTableSource } from "./rope.js";
 import { declareDecoderInputs, declareParameters, hiddenStates, logitsOf } from "./transformer.js";
@@ -36,12 +37,15 @@ export interface TrainableOptions {
   threads: number;
   kind: "policy" | "critic";
   loss: LossBuilder;
+  /** Trained instead of the parameters, which then stay as they are. */
+  adapter?: Adapter | null;
 }
 
 const GRADIENT = "gradient.";
 
 /** A compiled model with its gradients. */
 export class TrainableModel {
+  /** What is trained: the model's parameters, or its adapter's. */
   readonly parameters: Parameters;
   /** Laid out like `parameters.data`; the sum over the batches since the last reset. */
   readonly gradients: Float32Array;
@@ -62,32 +66,34 @@ export class TrainableModel {
     compiled: CompiledGraph,
     {
       config,
-      parameters,
+      trained,
+      feeds,
       ownInputs,
     }: {
       config: ModelConfig;
-      parameters: Parameters;
+      trained: Parameters;
+      feeds: Record<string, Tensor>;
       ownInputs: ReadonlySet<string>;
     },
   ) {
-    this.parameters = parameters;
-    this.gradients = new Float32Array(parameters.data.length);
+    this.parameters = trained;
+    this.gradients = new Float32Array(trained.data.length);
     this.#graph = compiled;
     this.#outputs = graph.outputs.map(({ name }) => name).filter((n) => !n.startsWith(GRADIENT));
     this.#extraInputs = graph.inputs.map(({ name }) => name).filter((n) => !ownInputs.has(n));
-    this.#parameterFeeds = parameterFeeds(parameters);
+    this.#parameterFeeds = feeds;
     this.#ropeTables = ropeTableSource(config);
-    this.#sumTargets = gradientTargets(parameters, this.gradients);
+    this.#sumTargets = gradientTargets(trained, this.gradients);
   }
 
   /** Builds and compiles the graph. The parameters are used where they lie, not copied. */
   static async create(
     config: ModelConfig,
     parameters: Parameters,
-    { threads, kind, loss: buildLoss }: TrainableOptions,
+    { threads, kind, loss: buildLoss, adapter = null }: TrainableOptions,
   ): Promise<TrainableModel> {
     const graph = new Graph();
-    const declared = declareParameters(graph, parameters, { gradient: true });
+    const declared = declareParameters(graph, parameters, { gradient: true, adapter });
     const inputs = declareDecoderInputs(graph, config);
     const rows = graph.input("rows", "i64", ["R"]);
     const targets = graph.input("targets", "i64", ["R"]);
@@ -101,11 +107,15 @@ export class TrainableModel {
     const { loss, outputs = {} } = buildLoss(graph, head, { targets });
     graph.output(loss, "loss");
     for (const [name, value] of Object.entries(outputs)) graph.output(value, name);
-    gradients(graph, loss, Object.values(declared)).forEach((gradient, i) => {
-      graph.output(gradient, GRADIENT + parameters.names[i]);
+    const trained = adapter?.parameters ?? parameters;
+    const inputByName = new Map(graph.inputs.map((input) => [input.name, input]));
+    const wrt = trained.names.map((name) => inputByName.get(name) as Value);
+    gradients(graph, loss, wrt).forEach((gradient, i) => {
+      graph.output(gradient, GRADIENT + trained.names[i]);
     });
     const compiled = await compile(graph, { threads });
-    return new TrainableModel(graph, compiled, { config, parameters, ownInputs });
+    const feeds = parameterFeeds(parameters, adapter);
+    return new TrainableModel(graph, compiled, { config, trained, feeds, ownInputs });
   }
 
   /**

@@ -9,6 +9,7 @@
 import type { Dim, Graph, Value } from "../autodiff/graph.js";
 import { productDim } from "../autodiff/shape.js";
 import { EMBEDDING, FINAL_NORM, HEAD, layerNames, type ModelConfig } from "./config.js";
+import { type Adapter, factorOf } from "./lora.js";
 import type { Parameters } from "./parameters.js";
 
 /** What the decoder reads besides parameters. */
@@ -31,18 +32,33 @@ export interface KeyValueCache {
   totalLength: Dim;
 }
 
-/** Declares every parameter as a graph input named like its tensor. */
+/**
+ * Declares every parameter as a graph input named like its tensor. With an adapter only its tensors
+ * can have gradients, and each adapted projection finds its factors under `NAME.lora_A` and
+ * `NAME.lora_B`, the scale included.
+ */
 export function declareParameters(
   graph: Graph,
   parameters: Parameters,
-  { gradient }: { gradient: boolean },
+  { gradient, adapter = null }: { gradient: boolean; adapter?: Adapter | null },
 ): Record<string, Value> {
-  return Object.fromEntries(
-    parameters.names.map((name) => [
-      name,
-      graph.input(name, "f32", parameters.shape(name), { gradient }),
-    ]),
-  );
+  const declared: Record<string, Value> = {};
+  const isFrozen = adapter !== null;
+  for (const name of parameters.names) {
+    if (adapter?.parameters.has(name)) continue;
+    const shape = parameters.shape(name);
+    declared[name] = graph.input(name, "f32", shape, { gradient: gradient && !isFrozen });
+  }
+  for (const name of adapter?.parameters.names ?? []) {
+    const value = graph.input(name, "f32", adapter?.parameters.shape(name) ?? [], { gradient });
+    const found = factorOf(name);
+    if (found === null) declared[name] = value;
+    else {
+      const scaled = found.factor === "A" ? value : graph.scale(value, adapter?.scale ?? 1);
+      declared[`${found.module}.lora_${found.factor}`] = scaled;
+    }
+  }
+  return declared;
 }
 
 /** Declares ids, positions, mask, cos and sin under these names, the mask as [T, T]. */
@@ -76,8 +92,7 @@ export function hiddenStates(
     const names = layerNames(layer);
     const norm = (y: Value, name: string) =>
       graph.rmsNorm(y, parameters[`${name}.weight`], config.normEpsilon);
-    const project = (y: Value, name: string) =>
-      graph.linear(y, parameters[`${name}.weight`], parameters[`${name}.bias`]);
+    const project = (y: Value, name: string) => projection(graph, parameters, y, name);
     const normed = norm(x, names.inputNorm);
     const [q, newKeys, newValues] = [names.query, names.key, names.value].map((name, i) => {
       const heads = splitHeads(graph, project(normed, name), config, inputs.positions);
@@ -94,6 +109,19 @@ export function hiddenStates(
     x = graph.add(x, project(mixed, names.down));
   }
   return { hidden: graph.rmsNorm(x, parameters[FINAL_NORM], config.normEpsilon), keys, values };
+}
+
+/** A linear layer by name, its adapter included. */
+function projection(
+  graph: Graph,
+  parameters: Readonly<Record<string, Value | undefined>>,
+  x: Value,
+  name: string,
+): Value {
+  const y = graph.linear(x, parameters[`${name}.weight`] as Value, parameters[`${name}.bias`]);
+  const [a, b] = [parameters[`${name}.lora_A`], parameters[`${name}.lora_B`]];
+  if (a === undefined || b === undefined) return y;
+  return graph.add(y, graph.linear(graph.linear(x, a), b));
 }
 
 /** Logits [R, V] of hidden rows [R, D], through the head or, when tied, the embedding. */
