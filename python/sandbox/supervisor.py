@@ -31,7 +31,7 @@ LOOK_S = 0.01
 WRITE_RIGHTS = 0b1_0001_1011_1111 | 1 << 13 | landlock.TRUNCATE
 READ_RIGHTS = landlock.READ | landlock.READ_DIR
 DEVICE_RIGHTS = landlock.READ | landlock.WRITE | landlock.TRUNCATE
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random", "/dev/tty")
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 
 
 class Command(NamedTuple):

@@ -59,7 +59,11 @@ export class Languages {
   }
 }
 
-/** Runs a program, compiling it first if the store has no copy. */
+/**
+ * Runs a program, compiling it first if the store has no copy.
+ *
+ * @throws {ConfigError} when nothing would bound the processes that it may start.
+ */
 export function runCommand(
   server: ServerConnection,
   job: ProgramJob,
@@ -68,6 +72,7 @@ export function runCommand(
 ): Promise<ProgramOutcome[]> {
   const { source, limits } = job;
   const { memoryBytes } = limits;
+  refuseUnbounded(server, job, language);
   const compile = async (folder: string) => {
     const step = language.compile({ folder, source, memoryBytes });
     const plan = planOf(step, folder, COMPILE_LIMITS, {});
@@ -92,6 +97,19 @@ export function runCommand(
       translate: (outcome) => translate(outcome, language),
     });
   });
+}
+
+/** The kernel bounds the processes of any user but root. */
+function refuseUnbounded(server: ServerConnection, job: ProgramJob, language: Language): void {
+  const { source, limits } = job;
+  const step = language.run({ folder: "/", source, memoryBytes: limits.memoryBytes });
+  const isRoot = process.geteuid?.() === 0 && (server.report.uid === null || !step.isPublic);
+  if (step.profile !== "tree" || !isRoot) return;
+  throw new ConfigError(
+    `programs in ${job.language} start processes, which nothing bounds here: the sandbox runs as ` +
+      `root and its programs cannot have a user of their own (${server.report.uid_reason}). ` +
+      "Run it as an ordinary user",
+  );
 }
 
 function planOf(step: Step, folder: string, limits: SandboxLimits, backstop: Backstop): RunPlan {
