@@ -6,6 +6,7 @@ import { readSafetensorsHeader } from "../src/formats/safetensors-header.js";
 import { packBatch } from "../src/model/batch.js";
 import type { ModelConfig } from "../src/model/config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "../src/model/feeds.js";
+import type { Adapter } from "../src/model/lora.js";
 import type { Parameters } from "../src/model/parameters.js";
 import { ropeTableSource } from "../src/model/rope.js";
 import {
@@ -30,9 +31,10 @@ export async function logitsOfRows(
   config: ModelConfig,
   parameters: Parameters,
   rows: readonly (readonly number[])[],
+  adapter: Adapter | null = null,
 ): Promise<Float32Array> {
   const graph = new Graph();
-  const declared = declareParameters(graph, parameters, { gradient: false });
+  const declared = declareParameters(graph, parameters, { gradient: false, adapter });
   const inputs = declareDecoderInputs(graph, config);
   const { hidden } = hiddenStates(graph, config, declared, inputs);
   graph.output(logitsOf(graph, config, declared, hidden), "logits");
@@ -43,7 +45,7 @@ export async function logitsOfRows(
   const { ids, positions } = batchFeeds(batch);
   const { logits } = await compiled.run(
     {
-      ...parameterFeeds(parameters),
+      ...parameterFeeds(parameters, adapter),
       ids,
       positions,
       mask: causalMaskSource()(batch.length),

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { randomStream } from "../src/core/random.js";
 import { readSafetensorsHeader } from "../src/formats/safetensors-header.js";
 import { packBatch } from "../src/model/batch.js";
 import {
@@ -16,6 +17,7 @@ import {
   saveParameters,
 } from "../src/model/weights.js";
 import { parameterShapes } from "../src/model/config.js";
+import { createAdapter, loadAdapter, mergeAdapter, saveAdapter } from "../src/model/lora.js";
 import { Sampler } from "../src/model/sample.js";
 import { TrainableModel } from "../src/model/trainable.js";
 import { largestDifference, logitsOfRows, norm, readGolden } from "./model-fixtures.js";
@@ -23,26 +25,29 @@ import { largestDifference, logitsOfRows, norm, readGolden } from "./model-fixtu
 const GOLDEN = fileURLToPath(new URL("golden/engine", import.meta.url));
 const PROMPT_LENGTH = 5;
 
-async function loadGolden(name: string) {
-  const dir = join(GOLDEN, name);
-  const config = await loadModelConfig(dir);
-  const parameters = await loadParameters(dir, parameterShapes(config));
+/** Golden tensors of a folder, with the token rows they belong to. */
+async function loadRows(dir: string) {
   const path = join(dir, "golden.safetensors");
   const golden = await readGolden(path);
-  const { ids: place } = Object.fromEntries((await readSafetensorsHeader(path)).tensors);
+  const place = (await readSafetensorsHeader(path)).tensors.get("ids")!;
   const bytes = (await readFile(path)).subarray(place.offset, place.offset + place.sizeBytes);
-  const flat = Array.from({ length: bytes.length / 8 }, (_, i) =>
-    Number(bytes.readBigInt64LE(8 * i)),
-  );
-  const width = place.shape[1];
-  const rows = Array.from({ length: place.shape[0] }, (_, b) =>
-    flat.slice(b * width, (b + 1) * width),
+  const [height, width] = place.shape;
+  const idAt = (i: number) => Number(bytes.readBigInt64LE(8 * i));
+  const rows = Array.from({ length: height }, (_, b) =>
+    Array.from({ length: width }, (_, t) => idAt(b * width + t)),
   );
   const sequences = rows.map((row) => ({
     prompt: row.slice(0, PROMPT_LENGTH),
     response: row.slice(PROMPT_LENGTH),
   }));
-  return { config, parameters, golden, rows, sequences };
+  return { golden, rows, sequences };
+}
+
+async function loadGolden(name: string) {
+  const dir = join(GOLDEN, name);
+  const config = await loadModelConfig(dir);
+  const parameters = await loadParameters(dir, parameterShapes(config));
+  return { config, parameters, ...(await loadRows(dir)) };
 }
 
 describe.each(["qwen2", "llama"])("a %s model", (name) => {
@@ -118,5 +123,84 @@ describe.each(["qwen2", "llama"])("a %s model", (name) => {
     } finally {
       await rm(dir, { recursive: true });
     }
+  });
+});
+
+describe("a LoRA adapter of PEFT", () => {
+  const loadAdapted = async () => {
+    const { config, parameters } = await loadGolden("qwen2");
+    const dir = join(GOLDEN, "qwen2-lora");
+    const { adapter, lora } = await loadAdapter(dir, config);
+    return { config, parameters, adapter, lora, ...(await loadRows(dir)) };
+  };
+
+  test("gives PEFT's logits, beside the weights and merged into them", async () => {
+    const { config, parameters, adapter, golden, rows } = await loadAdapted();
+    const expected = golden.get("logits")!;
+    const beside = await logitsOfRows(config, parameters, rows, adapter);
+    expect(largestDifference(beside, expected)).toBeLessThan(1e-4);
+    const merged = await logitsOfRows(config, mergeAdapter(parameters, adapter), rows);
+    expect(largestDifference(merged, expected)).toBeLessThan(1e-4);
+  });
+
+  test("has PEFT's gradients, and none of the model's size", async () => {
+    const { config, parameters, adapter, golden, sequences } = await loadAdapted();
+    const model = await TrainableModel.create(config, parameters, {
+      threads: 1,
+      kind: "policy",
+      adapter,
+      loss: (graph, logits, { targets }) => ({
+        loss: graph.neg(graph.reduceMean(graph.tokenLogprob(logits, targets))),
+      }),
+    });
+    const { loss } = await model.accumulate(packBatch(sequences));
+    expect(loss).toBeCloseTo(golden.get("loss")![0], 5);
+    expect(model.gradients.length).toBe(adapter.parameters.data.length);
+    for (const name of adapter.parameters.names) {
+      const expected = golden.get(`gradient.${name}`)!;
+      const ours = adapter.parameters.view(name, model.gradients);
+      expect(largestDifference(ours, expected) / norm(expected), name).toBeLessThan(1e-4);
+    }
+    await model.dispose();
+  });
+
+  test("samples with the adapter as the merged model does", async () => {
+    const { config, parameters, adapter, rows } = await loadAdapted();
+    const request = {
+      prompts: rows,
+      maxNewTokens: 12,
+      temperature: 0,
+      stopTokenIds: [],
+      uniforms: () => 0,
+    };
+    const beside = await Sampler.create(config, parameters, { threads: 1, adapter });
+    const merged = await Sampler.create(config, mergeAdapter(parameters, adapter), { threads: 1 });
+    const [a, b] = [await beside.generate(request), await merged.generate(request)];
+    expect(a.map(({ tokens }) => tokens)).toEqual(b.map(({ tokens }) => tokens));
+    await beside.dispose();
+    await merged.dispose();
+  });
+
+  test("is the same after saving and loading", async () => {
+    const { config, adapter, lora } = await loadAdapted();
+    const dir = await mkdtemp(join(tmpdir(), "adapter-"));
+    try {
+      await saveAdapter(dir, adapter, lora);
+      const again = await loadAdapter(dir, config);
+      expect(again.lora).toEqual(lora);
+      expect(again.adapter.scale).toBe(adapter.scale);
+      expect(again.adapter.parameters.data).toEqual(adapter.parameters.data);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  test("changes nothing when it is new", async () => {
+    const { config, parameters, rows } = await loadAdapted();
+    const lora = { rank: 4, alpha: 8, targets: ["q_proj", "up_proj"] };
+    const adapter = createAdapter(config, lora, randomStream("adapter"));
+    const beside = await logitsOfRows(config, parameters, rows, adapter);
+    const plain = await logitsOfRows(config, parameters, rows);
+    expect(largestDifference(beside, plain)).toBe(0);
   });
 });

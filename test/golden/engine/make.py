@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import torch
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
@@ -60,12 +61,38 @@ def write(folder: Path, model: torch.nn.Module) -> None:
         "prompts": [p[0].tolist() for p in prompts], "greedy": [g.tolist() for g in greedy]}) + "\n")
 
 
+def write_adapter(folder: Path, model: torch.nn.Module) -> None:
+    """Saves a random adapter, and what the adapted model computes."""
+    torch.manual_seed(1)
+    config = LoraConfig(r=3, lora_alpha=6, target_modules=["q_proj", "v_proj", "down_proj"],
+                        task_type="CAUSAL_LM")
+    adapted = get_peft_model(model, config)
+    for name, parameter in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.3)
+    adapted.save_pretrained(folder)
+    ids = torch.randint(3, VOCAB, (2, 13))
+    logits = adapted(ids).logits
+    logprobs = torch.log_softmax(logits[:, :-1], -1).gather(-1, ids[:, 1:, None]).squeeze(-1)
+    loss = -logprobs[:, 4:].mean()
+    loss.backward()
+    tensors = {"ids": ids, "logits": logits.detach(), "loss": loss.detach()}
+    for name, parameter in adapted.named_parameters():
+        if parameter.grad is not None:
+            tensors["gradient." + name.replace(".default", "")] = parameter.grad
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()},
+              folder / "golden.safetensors")
+    (folder / "README.md").unlink(missing_ok=True)
+
+
 def main() -> None:
     """Writes both models below the folder named on the command line."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    for name, model in (("qwen2", qwen2()), ("llama", llama())):
+    models = {"qwen2": qwen2(), "llama": llama()}
+    for name, model in models.items():
         write(Path(sys.argv[1]) / name, model)
+    write_adapter(Path(sys.argv[1]) / "qwen2-lora", models["qwen2"])
 
 
 main()
