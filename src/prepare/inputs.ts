@@ -4,8 +4,10 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { DataError } from "../core/errors.js";
+import type { OnProgress } from "../core/progress.js";
 import type { ManifestInput, Split } from "./manifest.js";
-import { openRows, type RowFile } from "./rows.js";
+import { fetchSplit, type HubAccess, isHubId } from "./hub.js";
+import { openRowFiles, type RowFile } from "./rows.js";
 import type { Source } from "./source.js";
 import { detectSource, sourceNamed } from "./sources/table.js";
 
@@ -25,6 +27,8 @@ export interface InputOptions {
   validation: string | null;
   /** Name of a data set, or `auto`. */
   source: string;
+  hub: HubAccess;
+  onProgress?: OnProgress;
 }
 
 /**
@@ -36,9 +40,9 @@ export async function openInputs(options: InputOptions): Promise<Input[]> {
   const inputs: Input[] = [];
   try {
     if (options.validation !== null) {
-      inputs.push(await openInput("validation", options.validation, options.source));
+      inputs.push(await openInput("validation", options.validation, options));
     }
-    inputs.push(await openInput("train", options.train, options.source));
+    inputs.push(await openInput("train", options.train, options));
     return inputs;
   } catch (error) {
     await closeInputs(inputs);
@@ -51,9 +55,12 @@ export async function closeInputs(inputs: Input[]): Promise<void> {
   for (const { file } of inputs) await file.close();
 }
 
-async function openInput(split: Split, path: string, sourceName: string): Promise<Input> {
-  const named = sourceName === "auto" ? null : sourceNamed(sourceName);
-  const file = await openRows(path);
+async function openInput(split: Split, path: string, options: InputOptions): Promise<Input> {
+  const named = options.source === "auto" ? null : sourceNamed(options.source);
+  const { revision, paths } = isHubId(path)
+    ? await fetchSplit(path, split, { ...options.hub, ...progressOf(options) })
+    : { revision: null, paths: [path] };
+  const file = await openRowFiles(paths);
   try {
     const source = named ?? detectSource(await firstRow(file), path);
     const { format, bytes } = file;
@@ -61,14 +68,16 @@ async function openInput(split: Split, path: string, sourceName: string): Promis
       split,
       file,
       source,
-      description: { split, path, revision: null, source: source.name, format, bytes },
-      hash: () => hashFile(path),
+      description: { split, path, revision, source: source.name, format, bytes },
+      hash: () => hashFiles(paths),
     };
   } catch (error) {
     await file.close();
     throw error;
   }
 }
+
+const progressOf = ({ onProgress }: InputOptions) => (onProgress ? { onProgress } : {});
 
 async function firstRow(file: RowFile) {
   for await (const batch of file.read()) {
@@ -79,9 +88,16 @@ async function firstRow(file: RowFile) {
 
 /** SHA-256 of a file, in hex. */
 export async function hashFile(path: string): Promise<string> {
+  return hashFiles([path]);
+}
+
+/** SHA-256 of files one after the other. */
+async function hashFiles(paths: string[]): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
-    hash.update(chunk as Buffer);
+  for (const path of paths) {
+    for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
+      hash.update(chunk as Buffer);
+    }
   }
   return hash.digest("hex");
 }

@@ -6,6 +6,7 @@ import type { BenchmarkReport } from "./benchmarks.js";
 import type { DedupeMode } from "./dedupe.js";
 import type { PromptMeter } from "./prompt.js";
 import type { DropReason } from "./source.js";
+import type { VettingReport } from "./vetting.js";
 
 /** Which of the two files of a training run. */
 export type Split = "train" | "validation";
@@ -63,6 +64,8 @@ export interface Manifest {
   inputs: ManifestInput[];
   /** What training rows were held against, and what was found. */
   benchmarks: BenchmarkReport[];
+  /** What running programs showed; null where none were run. */
+  trials: VettingReport | null;
   options: {
     limit: number | null;
     seed: number;
@@ -72,6 +75,8 @@ export interface Manifest {
     max_tests: number | null;
     max_test_bytes: number | null;
     dedupe: DedupeMode;
+    audit: boolean;
+    pass_rate_band: [number, number] | null;
   };
   splits: Partial<Record<Split, ManifestSplit>>;
   outputs: ManifestOutput[];

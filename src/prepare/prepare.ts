@@ -8,28 +8,31 @@
  *     train<N>.parquet, validation.parquet   veRL's rows (formats/verl-rows.ts)
  *     train<N>.jsonl, validation.jsonl       the same problems, one a line (core/problem.ts)
  *     dropped.jsonl                          why each other row was left out
+ *     card.md, *.svg                         the data card
  *     manifest.json                          inputs, rules, counts, hashes
  */
 import type { OnProgress } from "../core/progress.js";
-import { countTests, type Problem } from "../core/problem.js";
-import { createJsonl } from "../formats/jsonl.js";
-import { OutputFile } from "../formats/output-file.js";
-import { createVerlParquet, toVerlRow } from "../formats/verl-rows.js";
+import { countTests } from "../core/problem.js";
+import { createVerifier } from "../verify/verify.js";
 import { type Benchmark, loadBenchmark } from "./benchmarks.js";
+import { drawCard, type SplitNumbers } from "./data-card.js";
 import type { DedupeMode } from "./dedupe.js";
 import { DropLog } from "./drop-log.js";
+import type { HubAccess } from "./hub.js";
 import { closeInputs, type Input, openInputs } from "./inputs.js";
-import { type Manifest, type ManifestOutput, type ManifestSplit, spreadOf } from "./manifest.js";
+import type { Manifest, ManifestInput, ManifestOutput } from "./manifest.js";
+import { summarise, type Written, writeProblems, writeText } from "./outputs.js";
 import { hashTemplate, type PromptMeter, type PromptTemplate } from "./prompt.js";
 import { Sample } from "./sample.js";
 import { type Candidate, Screening } from "./screening.js";
 import { openStage, type Stage } from "./stage.js";
+import { readCompletions, vetInOrder, Vetting } from "./vetting.js";
 
 /** What `prepare` is asked for. */
 export interface PrepareOptions {
-  /** A file of rows. */
+  /** A file of rows, or a data set of the hub: `owner/name`, `owner/name@revision`. */
   train: string;
-  /** A second file, kept apart for validation. */
+  /** XX. */
   validation: string | null;
   /** The output folder. */
   out: string;
@@ -49,8 +52,38 @@ export interface PrepareOptions {
   dedupe: DedupeMode;
   /** Benchmarks that training rows must not stand in: paths, or `name=path`. */
   against: readonly string[];
+  /** Run the reference solutions of training problems. */
+  audit: boolean;
+  /** A file of a model's completions, and the pass rates of training problems that are kept. */
+  profile: { path: string; min: number; max: number } | null;
+  /** How data sets of the hub are reached. */
+  hub: HubAccess;
   onProgress?: OnProgress;
   signal?: AbortSignal;
+}
+
+/** What a run would do. */
+export interface PreparePlan {
+  inputs: (Omit<ManifestInput, "sha256"> & { rows: number | null })[];
+  options: Manifest["options"];
+  against: readonly string[];
+  out: string;
+}
+
+/**
+ * Opens and recognises the inputs and says what a run would do; writes nothing.
+ *
+ * @throws {DataError} if a file cannot be read or is of no known data set.
+ */
+export async function planPrepare(options: PrepareOptions): Promise<PreparePlan> {
+  const inputs = await openInputs(options);
+  await closeInputs(inputs);
+  return {
+    inputs: inputs.map(({ description, file }) => ({ ...description, rows: file.rowCount })),
+    options: manifestOptions(options),
+    against: options.against,
+    out: options.out,
+  };
 }
 
 /**
@@ -64,178 +97,142 @@ export async function prepare(options: PrepareOptions): Promise<Manifest> {
   try {
     const benchmarks: Benchmark[] = [];
     for (const text of options.against) benchmarks.push(await loadBenchmark(text));
+    const vetting = await openVetting(options);
     const stage = openStage(options.out);
     try {
-      const manifest = await writeAll(inputs, { stage, benchmarks, options });
+      const manifest = await writeAll(inputs, { stage, benchmarks, vetting, options });
       stage.commit("manifest.json");
       return manifest;
     } catch (error) {
       stage.rollback();
       throw error;
+    } finally {
+      await vetting?.close();
     }
   } finally {
     await closeInputs(inputs);
   }
 }
 
-async function writeAll(
-  inputs: Input[],
-  work: { stage: Stage; benchmarks: Benchmark[]; options: PrepareOptions },
-): Promise<Manifest> {
-  const { stage, benchmarks, options } = work;
+async function openVetting({ audit, profile }: PrepareOptions): Promise<Vetting | null> {
+  if (!audit && profile === null) return null;
+  const completions = profile && (await readCompletions(profile.path));
+  const verifier = await createVerifier();
+  return new Vetting({
+    verifier,
+    audit,
+    profile: profile && completions && { completions, ...profile },
+  });
+}
+
+interface Task {
+  stage: Stage;
+  benchmarks: Benchmark[];
+  vetting: Vetting | null;
+  options: PrepareOptions;
+}
+
+async function writeAll(inputs: Input[], task: Task): Promise<Manifest> {
+  const { stage, benchmarks, vetting, options } = task;
   const hashes = Promise.all(inputs.map((input) => input.hash()));
   // A failed row ends the work before the hashes are asked for; their own failure is told below.
   hashes.catch(() => undefined);
   const drops = new DropLog(stage.path("dropped.jsonl"));
   try {
-    const { splits, outputs } = await prepareSplits(inputs, {
-      stage,
-      drops,
-      options,
-      screening: new Screening(options, benchmarks),
-    });
-    const manifest = manifestOf(options, {
+    const screening = new Screening(options, benchmarks);
+    const { splits, outputs, numbers } = await prepareSplits(inputs, { ...task, drops, screening });
+    outputs.push(drops.finish());
+    const manifest: Manifest = {
+      format: 1,
       inputs: (await hashes).map((sha256, index) => ({ ...inputs[index].description, sha256 })),
       benchmarks: benchmarks.map((benchmark) => benchmark.report),
+      trials: vetting?.report ?? null,
+      options: manifestOptions(options),
       splits,
-      outputs: [...outputs, drops.finish()],
-    });
-    writeManifest(stage.path("manifest.json"), manifest);
+      outputs,
+    };
+    const card = drawCard(manifest, numbers);
+    for (const [name, text] of card) outputs.push(writeText(stage, name, text));
+    writeText(stage, "manifest.json", JSON.stringify(manifest, null, 2) + "\n");
     return manifest;
   } finally {
     drops.close();
   }
 }
 
+interface Work extends Task {
+  drops: DropLog;
+  screening: Screening;
+}
+
 async function prepareSplits(inputs: Input[], work: Work) {
   const splits: Manifest["splits"] = {};
   const outputs: ManifestOutput[] = [];
+  const numbers: Record<string, SplitNumbers> = {};
   for (const input of inputs) {
-    const written = await prepareSplit(input, work);
-    splits[input.split] = written.summary;
-    outputs.push(...written.outputs);
+    const { rows, written } = await prepareSplit(input, work);
+    const problems = written.map(({ problem }) => problem);
+    const name = input.split === "train" ? `train${problems.length}` : "validation";
+    outputs.push(...writeProblems(work.stage, name, problems));
+    splits[input.split] = summarise(rows, work.drops.counts(input.split), written);
+    numbers[input.split] = {
+      promptTokens: written.map(({ promptTokens }) => promptTokens),
+      tests: problems.map(({ tests }) => countTests(tests)),
+    };
   }
-  return { splits, outputs };
+  return { splits, outputs, numbers };
 }
 
-function manifestOf(
-  options: PrepareOptions,
-  { inputs, benchmarks, splits, outputs }: Omit<Manifest, "format" | "options">,
-): Manifest {
-  const { limit, seed, maxPromptTokens, meter, template, maxTests, maxTestBytes } = options;
-  return {
-    format: 1,
-    inputs,
-    benchmarks,
-    options: {
-      limit,
-      seed,
-      max_prompt_tokens: maxPromptTokens,
-      length: meter.description,
-      template: { name: template.name, sha256: hashTemplate(template) },
-      max_tests: maxTests,
-      max_test_bytes: maxTestBytes,
-      dedupe: options.dedupe,
-    },
-    splits,
-    outputs,
-  };
-}
-
-function writeManifest(path: string, manifest: Manifest): void {
-  const file = new OutputFile(path);
-  try {
-    file.write(JSON.stringify(manifest, null, 2) + "\n");
-    file.flush();
-  } finally {
-    file.close();
-  }
-}
-
-interface Work {
-  stage: Stage;
-  drops: DropLog;
-  screening: Screening;
-  options: PrepareOptions;
-}
-
-async function prepareSplit(input: Input, work: Work) {
-  const { stage, drops, screening, options } = work;
-  const { split } = input;
-  const limit = split === "train" ? options.limit : null;
-  const sample = new Sample<Candidate>(limit ?? Infinity, options.seed, split);
-  const { where } = input.source;
+async function prepareSplit(
+  input: Input,
+  work: Work,
+): Promise<{ rows: number; written: Written[] }> {
+  const { drops, screening, options } = work;
+  const { split, source, file } = input;
+  const isTrain = split === "train";
+  const limit = (isTrain ? options.limit : null) ?? Infinity;
+  const vetting = isTrain ? work.vetting : null;
+  // As many again, to fill the places of problems that do not stand the trial.
+  const capacity = vetting === null ? limit : 2 * limit;
+  const sample = new Sample<Candidate>(capacity, options.seed, split);
   let rows = 0;
-  for await (const batch of input.file.read(where)) {
+  for await (const batch of file.read(source.where)) {
     options.signal?.throwIfAborted();
-    for (const { line } of batch.skipped) drops.add(split, line, { reason: where!.reason });
+    for (const { line } of batch.skipped) drops.add(split, line, { reason: source.where!.reason });
     for (const { line, value } of batch.rows) {
       const result = screening.screen(input, line, value);
       if ("drop" in result) drops.add(split, line, result.drop);
       else sample.offer(line, result.candidate);
     }
     rows += batch.rows.length + batch.skipped.length;
-    const total = input.file.rowCount;
+    const { rowCount: total } = file;
     options.onProgress?.({ label: `prepare ${split}`, done: rows, total, unit: "rows" });
   }
-  const chosen = sample.items();
   for (const line of sample.left) drops.add(split, line, { reason: "not_sampled" });
-  const candidates = chosen.map(({ item }) => item);
-  const name = split === "train" ? `train${candidates.length}` : "validation";
-  const problems = candidates.map((candidate) => screening.finish(candidate));
-  const outputs = writeProblems(stage, name, problems);
-  return { outputs, summary: summarise(rows, drops.counts(split), { candidates, problems }) };
+  const drawn = sample.items().map(({ line, item }) => {
+    const { promptTokens, removed } = item;
+    return { line, problem: screening.finish(item), promptTokens, removed };
+  });
+  if (vetting === null) return { rows, written: drawn };
+  const onDrop = (line: number, drop: Parameters<DropLog["add"]>[2]) =>
+    drops.add(split, line, drop);
+  const { onProgress, signal } = options;
+  const trial = { limit, onDrop, ...(onProgress && { onProgress }), ...(signal && { signal }) };
+  return { rows, written: await vetInOrder(drawn, vetting, trial) };
 }
 
-function writeProblems(stage: Stage, name: string, problems: Problem[]): ManifestOutput[] {
-  const parquet = createVerlParquet(stage.path(`${name}.parquet`));
-  const jsonl = createJsonl(stage.path(`${name}.jsonl`));
-  try {
-    for (const problem of problems) {
-      parquet.write(toVerlRow(problem));
-      jsonl.write(problem);
-    }
-    parquet.finish();
-    jsonl.output.flush();
-  } finally {
-    parquet.close();
-    jsonl.output.close();
-  }
-  return [
-    describeOutput(`${name}.parquet`, problems.length, parquet.output),
-    describeOutput(`${name}.jsonl`, problems.length, jsonl.output),
-  ];
-}
-
-/** Describes a finished file for the manifest. */
-export function describeOutput(name: string, rows: number, output: OutputFile): ManifestOutput {
-  return { name, rows, bytes: output.byteLength, sha256: output.digest() };
-}
-
-function summarise(
-  rows: number,
-  dropped: ManifestSplit["dropped"],
-  { candidates, problems }: { candidates: Candidate[]; problems: Problem[] },
-): ManifestSplit {
-  const count = (label: (problem: Problem) => string) => {
-    const counts: Record<string, number> = {};
-    for (const name of problems.map(label).sort()) {
-      counts[name] = (counts[name] ?? 0) + 1;
-    }
-    return counts;
-  };
-  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+function manifestOptions(options: PrepareOptions): Manifest["options"] {
+  const { limit, seed, maxPromptTokens, meter, template, maxTests, maxTestBytes } = options;
   return {
-    rows,
-    dropped,
-    written: candidates.length,
-    removed_tests: {
-      truncated: sum(candidates.map(({ removed }) => removed.truncated)),
-      over_cap: sum(candidates.map(({ removed }) => removed.overCap)),
-    },
-    by_kind: count((problem) => problem.tests.kind),
-    by_source: count((problem) => problem.source),
-    prompt_tokens: spreadOf(candidates.map(({ promptTokens }) => promptTokens)),
-    tests: spreadOf(problems.map(({ tests }) => countTests(tests))),
+    limit,
+    seed,
+    max_prompt_tokens: maxPromptTokens,
+    length: meter.description,
+    template: { name: template.name, sha256: hashTemplate(template) },
+    max_tests: maxTests,
+    max_test_bytes: maxTestBytes,
+    dedupe: options.dedupe,
+    audit: options.audit,
+    pass_rate_band: options.profile && [options.profile.min, options.profile.max],
   };
 }

@@ -37,6 +37,8 @@ export interface RowFile {
   /** Null where only reading tells. */
   rowCount: number | null;
   read(where?: RowFilter): AsyncGenerator<RowBatch>;
+  /** Where the row of this number stands, for errors; asked while that row is at hand. */
+  place(line: number): { path: string; line: number };
   close(): Promise<void>;
 }
 
@@ -52,19 +54,62 @@ export async function openRows(path: string): Promise<RowFile> {
   const name = basename(path).toLowerCase();
   if (name.endsWith(".parquet")) return openParquetRows(path, bytes);
   const nothing = () => Promise.resolve();
+  const place = (line: number) => ({ path, line });
   if (/\.jsonl(\.gz)?$/.test(name)) {
     const read = (where?: RowFilter) => inBatches(readJsonl(path), where);
-    return { path, format: "jsonl", bytes, rowCount: null, read, close: nothing };
+    return { path, format: "jsonl", bytes, rowCount: null, read, place, close: nothing };
   }
   if (/\.json(\.gz)?$/.test(name)) {
     const items = await readJsonList(path);
     const read = (where?: RowFilter) => inBatches(items, where);
-    return { path, format: "json", bytes, rowCount: items.length, read, close: nothing };
+    return { path, format: "json", bytes, rowCount: items.length, read, place, close: nothing };
   }
   throw new DataError(
     "expected a file that ends in .parquet, .jsonl, .jsonl.gz, .json or .json.gz",
     { path },
   );
+}
+
+/** Opens files that are read one after the other, as if they were one; rows are numbered on. */
+export async function openRowFiles(paths: string[]): Promise<RowFile> {
+  const files: RowFile[] = [];
+  const closeAll = async () => {
+    for (const file of files) await file.close();
+  };
+  try {
+    for (const path of paths) files.push(await openRows(path));
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+  if (files.length === 1) return files[0];
+  const counts = files.map((file) => file.rowCount);
+  let current = { path: paths[0], offset: 0 };
+  async function* read(where?: RowFilter): AsyncGenerator<RowBatch> {
+    let offset = 0;
+    for (const file of files) {
+      current = { path: file.path, offset };
+      let count = 0;
+      for await (const { rows, skipped } of file.read(where)) {
+        count += rows.length + skipped.length;
+        const shift = <T extends { line: number }>(row: T): T => ({
+          ...row,
+          line: row.line + offset,
+        });
+        yield { rows: rows.map(shift), skipped: skipped.map(shift) };
+      }
+      offset += count;
+    }
+  }
+  return {
+    path: paths[0],
+    format: files[0].format,
+    bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+    rowCount: counts.includes(null) ? null : counts.reduce<number>((sum, n) => sum + (n ?? 0), 0),
+    read,
+    place: (line) => ({ path: current.path, line: line - current.offset }),
+    close: closeAll,
+  };
 }
 
 async function sizeOf(path: string): Promise<number> {
@@ -97,6 +142,7 @@ async function openParquetRows(path: string, bytes: number): Promise<RowFile> {
     bytes,
     rowCount: file.rowCount,
     read,
+    place: (line) => ({ path, line }),
     close: () => file.close(),
   };
 }

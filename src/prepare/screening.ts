@@ -11,7 +11,7 @@ import { likenessOf } from "./likeness.js";
 import type { Split } from "./manifest.js";
 import { buildPrompt, type PromptMeter, type PromptTemplate } from "./prompt.js";
 import { cleanTests, type RemovedTests, type TestCaps } from "./quality.js";
-import type { Draft, Drop, RawRow, Source } from "./source.js";
+import type { Draft, Drop, RawRow, RowPlace, Source } from "./source.js";
 
 /** A problem that passed the checks, before it has its name. */
 export interface Candidate {
@@ -36,7 +36,7 @@ export interface ScreeningOptions extends TestCaps {
 export interface Origin {
   split: Split;
   source: Source;
-  file: { path: string };
+  file: { place(line: number): RowPlace };
 }
 
 /** Screens rows one after the other; later rows are held against earlier ones. */
@@ -58,7 +58,7 @@ export class Screening {
 
   /** Screens the row `line`, counted from 1. */
   screen(origin: Origin, line: number, row: RawRow): { candidate: Candidate } | { drop: Drop } {
-    const read = origin.source.read(row, { path: origin.file.path, line });
+    const read = origin.source.read(row, origin.file.place(line));
     if ("drop" in read) return read;
     const { draft } = read;
     const { meter, template, maxPromptTokens } = this.#options;

@@ -1,0 +1,172 @@
+/**
+ * Problems tried out before they are trusted: reference solutions must pass their own tests, and the
+ * pass rate of a model's completions must lie in a band where there is something to learn.
+ *
+ * Running programs is slow, so problems are vetted in the order of the draw until enough have
+ * passed; those beyond are never run.
+ */
+import type { OnProgress } from "../core/progress.js";
+import type { Problem } from "../core/problem.js";
+import { DataError } from "../core/errors.js";
+import type { Verifier } from "../verify/verify.js";
+import { openRows } from "./rows.js";
+import type { Drop } from "./source.js";
+
+/** What is tried out. */
+export interface VettingOptions {
+  /** Runs programs. */
+  verifier: Verifier;
+  /** Run the reference solutions. */
+  audit: boolean;
+  /** A model's completions by problem id, and the pass rates that are kept; null for neither. */
+  profile: { completions: ReadonlyMap<string, string[]>; min: number; max: number } | null;
+}
+
+/** What the manifest says of the trials. */
+export interface VettingReport {
+  /** Problems whose reference solution passed, and those that had none. */
+  audited: number;
+  without_solution: number;
+  /** Problems kept by pass rate, in tenths: index 3 counts rates from 0.3 to 0.4. */
+  pass_rates: number[];
+}
+
+// One right solution shows that the tests can be passed; more are tried only when it fails.
+const MOST_SOLUTIONS = 3;
+
+/** Tries problems out. */
+export class Vetting {
+  readonly #options: VettingOptions;
+  readonly report: VettingReport = {
+    audited: 0,
+    without_solution: 0,
+    pass_rates: new Array<number>(11).fill(0),
+  };
+
+  constructor(options: VettingOptions) {
+    this.#options = options;
+  }
+
+  /** Answers why a problem must be left out, or the problem, with its pass rate as a tag. */
+  async vet(
+    problem: Problem,
+    signal?: AbortSignal,
+  ): Promise<{ drop: Drop } | { problem: Problem }> {
+    const fault = this.#options.audit ? await this.#audit(problem, signal) : null;
+    if (fault !== null) return { drop: fault };
+    const { profile } = this.#options;
+    if (profile === null) return { problem };
+    const completions = profile.completions.get(problem.id) ?? [];
+    if (completions.length === 0) return { drop: { reason: "no_profile" } };
+    const rates = await Promise.all(
+      completions.map((completion) => this.#passRate(problem, completion, signal)),
+    );
+    const rate = rates.filter((passRate) => passRate === 1).length / rates.length;
+    const detail = `${rate.toFixed(3)} of ${rates.length}`;
+    if (rate > profile.max) return { drop: { reason: "too_easy", detail } };
+    if (rate < profile.min) return { drop: { reason: "too_hard", detail } };
+    this.report.pass_rates[Math.floor(rate * 10)]++;
+    return { problem: { ...problem, tags: { ...problem.tags, pass_rate: rate.toFixed(3) } } };
+  }
+
+  /** Ends the sandbox. */
+  async close(): Promise<void> {
+    await this.#options.verifier.close();
+  }
+
+  /** Runs reference solutions until one passes all tests. */
+  async #audit(problem: Problem, signal?: AbortSignal): Promise<Drop | null> {
+    const solutions = problem.solutions?.slice(0, MOST_SOLUTIONS) ?? [];
+    if (solutions.length === 0) {
+      this.report.without_solution++;
+      return null;
+    }
+    let detail = "";
+    for (const solution of solutions) {
+      const completion = fenced(solution);
+      const result = await this.#options.verifier.verify(requestOf(problem, completion, signal));
+      if (result.passRate === 1) {
+        this.report.audited++;
+        return null;
+      }
+      const failed = result.tests.find(({ verdict }) => verdict.kind !== "accepted");
+      detail = result.fault ?? `${result.verdict} on test ${(failed?.index ?? 0) + 1}`;
+    }
+    return { reason: "audit_failed", detail };
+  }
+
+  async #passRate(problem: Problem, completion: string, signal?: AbortSignal): Promise<number> {
+    return (await this.#options.verifier.verify(requestOf(problem, completion, signal))).passRate;
+  }
+}
+
+const requestOf = (problem: Problem, completion: string, signal?: AbortSignal) => ({
+  problem,
+  completion,
+  maxTests: null,
+  ...(signal && { signal }),
+});
+
+/** A program as a completion; the fence is longer than any run of back-ticks in it. */
+function fenced(program: string): string {
+  const longest = Math.max(2, ...(program.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}python\n${program}\n${fence}`;
+}
+
+/** Vets problems in order until `limit` have passed; the rest are not run. */
+export async function vetInOrder<T extends { problem: Problem; line: number }>(
+  entries: T[],
+  vetting: Vetting,
+  work: {
+    limit: number;
+    onDrop: (line: number, drop: Drop) => void;
+    onProgress?: OnProgress;
+    signal?: AbortSignal;
+  },
+): Promise<T[]> {
+  const kept: T[] = [];
+  for (const [index, entry] of entries.entries()) {
+    work.signal?.throwIfAborted();
+    if (kept.length >= work.limit) {
+      work.onDrop(entry.line, { reason: "not_sampled" });
+      continue;
+    }
+    const result = await vetting.vet(entry.problem, work.signal);
+    if ("drop" in result) work.onDrop(entry.line, result.drop);
+    else kept.push({ ...entry, problem: result.problem });
+    const total = Math.min(entries.length, work.limit);
+    work.onProgress?.({
+      label: "try out",
+      done: Math.min(index + 1, total),
+      total,
+      unit: "problems",
+    });
+  }
+  return kept;
+}
+
+/**
+ * Reads a file of completions: `{"problem_id": …, "completions": […]}` or one `completion` a line.
+ *
+ * @throws {DataError} if a line has no id or no completion.
+ */
+export async function readCompletions(path: string): Promise<Map<string, string[]>> {
+  const file = await openRows(path);
+  const found = new Map<string, string[]>();
+  try {
+    for await (const { rows } of file.read()) {
+      for (const { line, value } of rows) {
+        const { problem_id: id, completion, completions } = value;
+        const texts: unknown[] = Array.isArray(completions) ? completions : [completion];
+        if (typeof id !== "string" || !texts.every((text) => typeof text === "string")) {
+          throw new DataError("expected problem_id and completion or completions", { path, line });
+        }
+        found.set(id, [...(found.get(id) ?? []), ...texts]);
+      }
+    }
+  } finally {
+    await file.close();
+  }
+  return found;
+}
