@@ -161,7 +161,7 @@ describe("one PPO update", () => {
       for (const error of await errors(name as "policy" | "critic", parameters)) {
         expect(error.ofValue, `${name} ${error.tensor}`).toBeLessThan(1e-4);
         // The update itself is a thousandth of the value: it agrees too.
-        expect(error.ofUpdate, `update of ${name} ${error.tensor}`).toBeLessThan(1e-2);
+        expect(error.ofUpdate, `update of ${name} ${error.tensor}`).toBeLessThan(1e-3);
       }
     }
     const { pg_loss, vf_loss, actor_norm, critic_norm } = description.metrics;
