@@ -2,7 +2,8 @@
  * Checkpoints: everything that the next step depends on, written beside its place and moved there
  * whole, the manifest last. What stands under `checkpoints/step_NNNNNN` with a manifest is complete.
  *
- *     actor/                     Hugging Face directory of the policy, float32
+ *     actor/                     Hugging Face directory of the policy, float32; LoRA merged in
+ *     actor_adapter/             LoRA alone, in PEFT's form
  *     actor_optimizer.safetensors
  *     critic/model.safetensors   body and value head
  *     critic_optimizer.safetensors
@@ -20,6 +21,7 @@ import { CheckpointError } from "../core/errors.js";
 import { runPaths, stepName, writeAtomic } from "../core/run.js";
 import { readFloatTensors, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader } from "../formats/safetensors-header.js";
+import { loadAdapter, mergeAdapter, saveAdapter } from "../model/lora.js";
 import type { Parameters } from "../model/parameters.js";
 import { loadParameters, saveModel } from "../model/weights.js";
 import type { Learner, OptimizerState, Roles } from "./roles.js";
@@ -51,6 +53,7 @@ interface Manifest {
 
 const MANIFEST = "manifest.json";
 const STATE = "state.json";
+const ADAPTER = "actor_adapter";
 
 /** Saves a checkpoint of the run in `dir` and points `latest` at it. Answers its directory. */
 export async function saveCheckpoint(
@@ -64,9 +67,12 @@ export async function saveCheckpoint(
   const partial = join(paths.checkpoints, `.${stepName(step)}.partial-${process.pid}`);
   await rm(partial, { recursive: true, force: true });
   await mkdir(partial, { recursive: true });
-  const { config, tokenizer, policy, critic } = roles;
-  const model = { config, parameters: policy.parameters, tokenizer };
-  await saveModel(join(partial, "actor"), model, { dtype: "F32" });
+  const { config, tokenizer, policy, critic, base, lora } = roles;
+  const parameters = lora === null ? base : mergeAdapter(base, lora.adapter);
+  await saveModel(join(partial, "actor"), { config, parameters, tokenizer }, { dtype: "F32" });
+  if (lora !== null) {
+    await saveAdapter(join(partial, ADAPTER), lora.adapter, lora.settings);
+  }
   await writeOptimizer(join(partial, "actor_optimizer.safetensors"), policy.optimizer);
   if (critic !== null) {
     await mkdir(join(partial, "critic"));
@@ -153,15 +159,21 @@ export async function restoreRoles(
   roles: Roles,
   { updates }: CheckpointState,
 ): Promise<void> {
-  await restore(path, "actor", roles.policy, updates.actor);
-  if (roles.critic !== null) await restore(path, "critic", roles.critic, updates.critic ?? 0);
+  const { lora, policy } = roles;
+  policy.parameters.data.set(
+    lora === null
+      ? (await loadParameters(join(path, "actor"), policy.parameters.shapes())).data
+      : (await loadAdapter(join(path, ADAPTER), roles.config)).adapter.parameters.data,
+  );
+  await restoreOptimizer(join(path, "actor_optimizer.safetensors"), policy, updates.actor);
+  if (roles.critic === null) return;
+  const { parameters } = roles.critic;
+  parameters.data.set((await loadParameters(join(path, "critic"), parameters.shapes())).data);
+  const file = join(path, "critic_optimizer.safetensors");
+  await restoreOptimizer(file, roles.critic, updates.critic ?? 0);
 }
 
-async function restore(path: string, role: string, learner: Learner, updates: number) {
-  const { parameters, optimizer } = learner;
-  const saved = await loadParameters(join(path, role), parameters.shapes());
-  parameters.data.set(saved.data);
-  const file = join(path, `${role}_optimizer.safetensors`);
+async function restoreOptimizer(file: string, { optimizer }: Learner, updates: number) {
   const { tensors } = await readSafetensorsHeader(file);
   const wanted = (["m", "v"] as const).map((name) => {
     const tensor = tensors.get(name);

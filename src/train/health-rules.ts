@@ -362,7 +362,7 @@ export const HEALTH_RULES: readonly HealthRule[] = [
         .slice(-3)
         .map(({ metrics }) => metrics["timing_s/reward"] / metrics["timing_s/step"]);
       // Of a very short step the share says nothing.
-      const long = train.slice(-3).every(({ metrics }) => metrics["timing_s/step"] > 3);
+      const long = train.slice(-3).every(({ metrics }) => metrics["timing_s/step"] > 10);
       if (shares.length < 3 || !long || !(mean(shares) > 0.4)) return null;
       return { value: mean(shares), evidence: `${text(100 * mean(shares))} % of the step` };
     },

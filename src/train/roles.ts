@@ -8,7 +8,9 @@
 import { type Config } from "../config/schema.js";
 import { clipRange, engineThreads, usesCritic } from "../config/settings.js";
 import { CheckpointError, ConfigError } from "../core/errors.js";
+import { randomStream } from "../core/random.js";
 import type { ModelConfig } from "../model/config.js";
+import { ALL_LINEAR, type Adapter, type LoraConfig, createAdapter } from "../model/lora.js";
 import type { Parameters as ModelParameters } from "../model/parameters.js";
 import { Sampler } from "../model/sample.js";
 import { Scorer } from "../model/score.js";
@@ -31,6 +33,7 @@ export interface OptimizerState {
 /** A model that learns: its parameters, its training graph and its optimizer. */
 export interface Learner {
   model: TrainableModel;
+  /** What is trained: every parameter, or those of the adapter. */
   parameters: ModelParameters;
   scorer: Scorer;
   optimizer: OptimizerState;
@@ -41,6 +44,10 @@ export interface Roles {
   config: ModelConfig;
   tokenizer: Tokenizer;
   policy: Learner;
+  /** The policy's starting weights, never changed with LoRA; else those being trained. */
+  base: ModelParameters;
+  /** LoRA on the policy; null trains every parameter. */
+  lora: { adapter: Adapter; settings: LoraConfig } | null;
   sampler: Sampler;
   /** Forward pass of the frozen reference policy. */
   reference: Scorer;
@@ -64,19 +71,25 @@ export async function loadRoles(config: Config): Promise<Roles> {
   }
   const { config: model, parameters, tokenizer } = await loadModel(path);
   const threads = engineThreads(config);
-  const frozen = parameters.clone();
+  const lora = makeLora(config, model);
+  const adapter = lora?.adapter ?? null;
+  // With LoRA the weights themselves stay as they are: the reference is the policy without adapter.
+  const frozen = lora === null ? parameters.clone() : parameters;
   const policy = await makeLearner(model, parameters, {
     threads,
     kind: "policy",
     loss: policyLossGraph(policyTerms(config)),
+    adapter,
   });
   const critic = usesCritic(config) ? await loadCritic(config, model, frozen, threads) : null;
-  const sampler = await Sampler.create(model, parameters, { threads });
+  const sampler = await Sampler.create(model, parameters, { threads, adapter });
   const reference = await Scorer.create(model, frozen, { threads, kind: "policy" });
   return {
     config: model,
     tokenizer,
     policy,
+    base: parameters,
+    lora,
     sampler,
     reference,
     critic,
@@ -91,15 +104,28 @@ export async function loadRoles(config: Config): Promise<Roles> {
   };
 }
 
+/** The adapter that `lora_rank` asks for; A is drawn from the seed and B is 0, so it changes nothing. */
+function makeLora(config: Config, model: ModelConfig): Roles["lora"] {
+  const { lora_rank: rank, lora_alpha: alpha, target_modules } = config.actor_rollout_ref.model;
+  if (rank === 0) return null;
+  const targets = target_modules === "all-linear" ? ALL_LINEAR : [target_modules].flat();
+  const settings = { rank, alpha, targets };
+  return {
+    adapter: createAdapter(model, settings, randomStream(config.seed, "lora")),
+    settings,
+  };
+}
+
 async function makeLearner(
   model: ModelConfig,
   parameters: ModelParameters,
   options: Parameters<typeof TrainableModel.create>[2],
 ): Promise<Learner> {
-  const size = parameters.data.length;
+  const trainable = await TrainableModel.create(model, parameters, options);
+  const size = trainable.parameters.data.length;
   return {
-    model: await TrainableModel.create(model, parameters, options),
-    parameters,
+    model: trainable,
+    parameters: trainable.parameters,
     scorer: await Scorer.create(model, parameters, options),
     optimizer: { m: new Float32Array(size), v: new Float32Array(size), updates: 0 },
   };

@@ -175,7 +175,7 @@ async function openRun(resolved: ResolvedConfig, options: TrainOptions): Promise
   const identity = {
     trainData: trainSet.hash,
     valData: valSet?.hash ?? null,
-    model: hashArena(roles.policy.parameters.data),
+    model: hashArena(roles.base.data),
   };
   const resume =
     checkpoint === null

@@ -89,6 +89,7 @@ async function undisturbed(name: string, overrides: string[]) {
 describe.each([
   ["PPO", []],
   ["GRPO", TINY_GRPO],
+  ["LoRA", ["actor_rollout_ref.model.lora_rank=4"]],
 ])("a killed %s run", (algorithm, overrides) => {
   test.each([
     ["between two checkpoints", "metrics:5", 2],
