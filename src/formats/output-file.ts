@@ -52,7 +52,8 @@ export class OutputFile {
 
   /** Hands everything to the operating system. */
   flush(): void {
-    const bytes = Buffer.concat(this.#held);
+    // Small pieces are joined for fewer calls; one large piece needs no copy.
+    const bytes = this.#held.length === 1 ? this.#held[0] : Buffer.concat(this.#held);
     this.#held = [];
     this.#heldBytes = 0;
     try {

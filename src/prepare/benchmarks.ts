@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import { ConfigError } from "../core/errors.js";
 import type { BenchmarkProblem, ContaminationMethod } from "./contamination.js";
-import { hashFile } from "./inputs.js";
+import { hashFiles } from "./hash.js";
 import { likenessOf } from "./likeness.js";
 import { openRows } from "./rows.js";
 import { detectSource } from "./sources/table.js";
@@ -50,7 +50,7 @@ export async function loadBenchmark(text: string): Promise<Benchmark> {
   const label = name ?? basename(path);
   const split = name === undefined ? null : NAMED[name].split;
   const problems = await readProblems(path, label, split);
-  const sha256 = await hashFile(path);
+  const sha256 = await hashFiles([path]);
   return {
     report: { name: label, path, sha256, problems: problems.length, found: {} },
     problems,

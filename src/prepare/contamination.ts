@@ -64,7 +64,7 @@ export class ContaminationIndex {
     this.#problems = problems;
     for (const [index, { likeness }] of problems.entries()) {
       this.#byKey.set(likeness.key, index);
-      const { words } = likeness;
+      const words = likeness.words();
       if (words.length >= GRAM_WORDS) post(this.#byGram, windows(words, GRAM_WORDS), index);
       else post(this.#byStart, windows(words, LEAST_GRAM_WORDS).slice(0, 1), index);
       post(this.#byShingle, likeness.shingles, index);
@@ -93,7 +93,8 @@ export class ContaminationIndex {
     return tested === null ? null : found(tested, "tests");
   }
 
-  #bestGram({ words }: Likeness): number | null {
+  #bestGram(row: Likeness): number | null {
+    const words = row.words();
     const counts = countPostings(this.#byGram, new Set(windows(words, GRAM_WORDS)));
     const long = best(counts, (index, count) => {
       return count >= Math.max(1, GRAM_SHARE * this.#grams[index]);
@@ -106,7 +107,7 @@ export class ContaminationIndex {
     const starts = windows(words, LEAST_GRAM_WORDS);
     for (const [at, start] of starts.entries()) {
       for (const index of this.#byStart.get(start) ?? []) {
-        const task = this.#problems[index].likeness.words;
+        const task = this.#problems[index].likeness.words();
         if (task.every((word, offset) => words[at + offset] === word)) return index;
       }
     }

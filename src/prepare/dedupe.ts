@@ -54,7 +54,7 @@ export class Deduper {
     const near = this.#nearest(likeness, bands);
     if (near !== null) return dropOf("near_duplicate", split, near);
     this.#byKey.set(likeness.key, { split, line });
-    const known: Known = { split, line, likeness: { ...likeness, words: [] } };
+    const known: Known = { split, line, likeness: { ...likeness, words: () => [] } };
     for (const band of bands) {
       const rows = this.#byBand.get(band);
       if (rows === undefined) this.#byBand.set(band, [known]);

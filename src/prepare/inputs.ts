@@ -1,11 +1,10 @@
 /**
  * The files of a run, opened and recognised before anything is written.
  */
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { DataError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
 import type { ManifestInput, Split } from "./manifest.js";
+import { hashFilesAside } from "./hash.js";
 import { fetchSplit, type HubAccess, isHubId } from "./hub.js";
 import { openRowFiles, type RowFile } from "./rows.js";
 import type { Source } from "./source.js";
@@ -69,7 +68,7 @@ async function openInput(split: Split, path: string, options: InputOptions): Pro
       file,
       source,
       description: { split, path, revision, source: source.name, format, bytes },
-      hash: () => hashFiles(paths),
+      hash: () => hashFilesAside(paths, bytes),
     };
   } catch (error) {
     await file.close();
@@ -84,20 +83,4 @@ async function firstRow(file: RowFile) {
     if (batch.rows.length > 0) return batch.rows[0].value;
   }
   throw new DataError("expected rows, found none", { path: file.path });
-}
-
-/** SHA-256 of a file, in hex. */
-export async function hashFile(path: string): Promise<string> {
-  return hashFiles([path]);
-}
-
-/** SHA-256 of files one after the other. */
-async function hashFiles(paths: string[]): Promise<string> {
-  const hash = createHash("sha256");
-  for (const path of paths) {
-    for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
-      hash.update(chunk as Buffer);
-    }
-  }
-  return hash.digest("hex");
 }

@@ -12,8 +12,8 @@ const SHINGLE_WORDS = 3;
 
 /** What of a draft is compared. */
 export interface Likeness {
-  /** The words of the task, in lower case. */
-  words: string[];
+  /** The words of the task, in lower case; worked out when asked for. */
+  words: () => string[];
   /** Equal for tasks whose words are equal. */
   key: string;
   /** Hashes of the shingles, each once, in ascending order. */
@@ -25,71 +25,80 @@ export interface Likeness {
 /** Works out what of a draft is compared. */
 export function likenessOf(draft: Draft): Likeness {
   const text = draft.task ?? draft.statement;
-  const isPlain = !/[^\0-\x7f]/.test(text);
-  const found = isPlain ? text.match(/\w+/g) : text.normalize("NFKC").match(/[\p{L}\p{N}_]+/gu);
-  const words = (found ?? []).map(knownWord);
+  const plain = /[^\0-\x7f]/.test(text) ? text.normalize("NFKC") : text;
+  const words = hashWords(plain);
   return {
-    words: words.map((word) => word.lower),
-    key: keyOf(words),
-    shingles: shinglesOf(words),
+    words: () => plain.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [],
+    key: keyOf(words.hashes),
+    shingles: shinglesOf(words.blind),
     tests: testValues(draft.tests),
   };
 }
 
-interface Word {
-  lower: string;
-  /** Hash of the word in lower case. */
-  hash: number;
-  /** The same, but one for all names in code. */
-  blindHash: number;
+/** The words of a text as hashes; in `blind` all names of code have the same. */
+function hashWords(text: string): { hashes: number[]; blind: number[] } {
+  const hashes: number[] = [];
+  const blind: number[] = [];
+  for (let at = 0; at < text.length;) {
+    let hash = FNV_START;
+    // What kinds of character the word holds: a name in code mixes them.
+    let kinds = 0;
+    let isCamel = false;
+    const start = at;
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      const kind = kindOf(code);
+      if (kind === 0) break;
+      if (kind === UPPER && at > start && kindOf(text.charCodeAt(at - 1)) === LOWER) isCamel = true;
+      kinds |= kind;
+      hash = Math.imul(hash ^ (kind === UPPER ? code | 0x20 : code), FNV_PRIME);
+    }
+    if (at === start) {
+      at++;
+      continue;
+    }
+    const isLetters = (kinds & (LOWER | UPPER)) !== 0;
+    const isMixed = isLetters && (kinds & (DIGIT | SCORE)) !== 0;
+    const isName = isMixed || isCamel || (isLetters && at - start === 1);
+    hashes.push(hash);
+    blind.push(isName ? 0 : hash);
+  }
+  return { hashes, blind };
 }
 
-// Tasks share most of their words; what is known of a word is worked out once.
-const MOST_WORDS = 200_000;
-const wordMemo = new Map<string, Word>();
+const [LOWER, UPPER, DIGIT, SCORE] = [1, 2, 4, 8];
+// FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
+const [FNV_START, FNV_PRIME] = [0x811c9dc5, 0x01000193];
 
-function knownWord(raw: string): Word {
-  const known = wordMemo.get(raw);
-  if (known !== undefined) return known;
-  const lower = raw.toLowerCase();
-  const hash = hashText(lower);
-  const word = { lower, hash, blindHash: isCodeName(raw) ? 0 : hash };
-  if (wordMemo.size >= MOST_WORDS) wordMemo.clear();
-  // A copy: a piece of a text keeps the whole text alive.
-  wordMemo.set(Buffer.from(raw).toString(), word);
-  return word;
-}
-
-/** One letter, snake_case, camelCase, or letters mixed with digits. */
-function isCodeName(word: string): boolean {
-  return /^\p{L}$|[^_]_|\p{Ll}\p{Lu}|\p{L}\d|\d\p{L}/u.test(word);
+/** What an UTF-16 unit is in a word; 0 for what stands between words. */
+function kindOf(code: number): number {
+  if (code < 128) {
+    if (code >= 97 && code <= 122) return LOWER;
+    if (code >= 65 && code <= 90) return UPPER;
+    if (code >= 48 && code <= 57) return DIGIT;
+    return code === 95 ? SCORE : 0;
+  }
+  return /[\p{L}\p{N}\ud800-\udfff]/u.test(String.fromCharCode(code)) ? LOWER : 0;
 }
 
 /** 64 bits of hash over the words in order. */
-function keyOf(words: Word[]): string {
-  let [high, low] = [words.length, 0x9e3779b9];
-  for (const { hash } of words) {
+function keyOf(hashes: number[]): string {
+  let [high, low] = [hashes.length, 0x9e3779b9];
+  for (const hash of hashes) {
     high = mix(high ^ hash);
     low = mix(Math.imul(low, 31) + hash);
   }
   return `${high.toString(36)}.${low.toString(36)}`;
 }
 
-function shinglesOf(words: Word[]): Uint32Array {
+function shinglesOf(words: number[]): Uint32Array {
   const found = new Set<number>();
   for (let i = 0; i + SHINGLE_WORDS <= words.length; i++) {
     let hash = 0;
-    for (let j = i; j < i + SHINGLE_WORDS; j++) hash = mix(hash ^ words[j].blindHash);
+    for (let j = i; j < i + SHINGLE_WORDS; j++) hash = mix(hash ^ words[j]);
     found.add(hash);
   }
   return Uint32Array.from(found).sort();
-}
-
-/** FNV-1a over UTF-16 units. */
-function hashText(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }
 
 /** MurmurHash3's finaliser. */
@@ -113,8 +122,8 @@ const TEST_WORDS = new Set([
 // Fewer values than this are shared by chance: f(5) == 120.
 const LEAST_VALUES = 3;
 // The shortest tests, which are those of the statement, decide as well as all of them would.
-const MOST_TESTS = 16;
-const MOST_CHARACTERS = 400;
+const MOST_TESTS = 8;
+const MOST_CHARACTERS = 200;
 
 /** The values of each test, e.g. `3 4 5 6 5 7 4 10 4 5` for similar((3,4,5,6),(5,7,4,10)) == (4,5). */
 function testValues(tests: Tests): string[] {
