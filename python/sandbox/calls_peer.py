@@ -24,6 +24,7 @@ _read, _write, _exit = os.read, os.write, os._exit
 _join = "".join
 
 TEXT_LIMIT = 4096
+MACHINERY = ("__main__", "calls", "calls_codec", "calls_peer", "calls_prelude")
 NOT_SENT = (AttributeError, TypeError, ValueError, RecursionError)
 
 
@@ -273,5 +274,9 @@ def traceback_of(error: BaseException) -> str:
     """The last lines of an exception's traceback."""
     import traceback
 
-    text = _join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
+    # The frames of this machinery say nothing about the program.
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__") in MACHINERY:
+        trace = trace.tb_next
+    text = _join(traceback.format_exception(type(error), error, trace, limit=-20))
     return text[-TEXT_LIMIT:]

@@ -1,8 +1,18 @@
 /** Cases of judging: programs with tests, through the verifier. */
+import { readdirSync, readFileSync } from "node:fs";
 import type { Problem, Tests } from "../../../src/core/problem.js";
 import { parseGroundTruth } from "../../../src/formats/ground-truth.js";
+import { openPlainSandbox } from "../../../src/verify/plain-sandbox.js";
 import { createVerifier, type Verifier, type VerifyResult } from "../../../src/verify/verify.js";
 import { type Case, SkipCase } from "../case.js";
+
+const LIMITS = {
+  cpuMs: 2000,
+  wallMs: 4000,
+  memoryBytes: 512 * 2 ** 20,
+  outputBytes: 16 * 2 ** 20,
+};
+const SETTINGS = { workers: 2, limits: LIMITS, reuse: false };
 
 let verifier: Promise<Verifier> | null = null;
 
@@ -10,6 +20,11 @@ let verifier: Promise<Verifier> | null = null;
 export async function close(): Promise<void> {
   await (await verifier)?.close();
   verifier = null;
+}
+
+/** The plain sandbox: the only one in which a program can start processes at all. */
+async function openPlain(): Promise<Verifier> {
+  return createVerifier({ ...SETTINGS, sandbox: await openPlainSandbox({ workers: 1 }) });
 }
 
 /** Our verdicts in the words of the cases. */
@@ -33,16 +48,34 @@ interface Expected {
   failure_kind?: string;
   failure_kind_any?: string[];
   max_wall_s?: number;
+  no_leftover_processes?: boolean;
+}
+
+/** Python processes of this machine that run code given on the command line and sleep. */
+function sleepers(): number {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("time.sleep(20)");
+    } catch {
+      return false;
+    }
+  }).length;
 }
 
 /** Runs one case. */
 export async function run(testCase: Case): Promise<string | null> {
   const expected = testCase.expected as Expected;
   const startedAt = Date.now();
-  const result = await judgeCase(testCase.input);
+  // The locked sandbox refuses new processes, so what they leave behind is tried in the plain one.
+  const plain = expected.no_leftover_processes ? await openPlain() : null;
+  const before = sleepers();
+  const result = await judgeCase(testCase.input, plain);
+  const left = plain === null ? 0 : sleepers() - before;
+  await plain?.close();
   const seconds = (Date.now() - startedAt) / 1000;
   const problems = [
     ...verdictProblems(result, expected),
+    ...(left > 0 ? [`${left} processes are left`] : []),
     ...(expected.max_wall_s !== undefined && seconds > expected.max_wall_s * result.totalTests + 2
       ? [`took ${seconds} s`]
       : []),
@@ -76,7 +109,10 @@ function verdictProblems(result: VerifyResult, expected: Expected): string[] {
 }
 
 /** Judges the program of a case's input. */
-export async function judgeCase(input: Record<string, unknown>): Promise<VerifyResult> {
+export async function judgeCase(
+  input: Record<string, unknown>,
+  other: Verifier | null = null,
+): Promise<VerifyResult> {
   if (input.requires !== undefined) throw new SkipCase(`needs ${String(input.requires)}`);
   const tests = testsOf(input);
   const problem: Problem = {
@@ -90,13 +126,9 @@ export async function judgeCase(input: Record<string, unknown>): Promise<VerifyR
       ...(input.memory_mb === undefined ? {} : { memoryBytes: Number(input.memory_mb) * 2 ** 20 }),
     },
   };
-  verifier ??= createVerifier({
-    workers: 2,
-    limits: { cpuMs: 2000, wallMs: 4000, memoryBytes: 512 * 2 ** 20, outputBytes: 16 * 2 ** 20 },
-    reuse: false,
-  });
+  verifier ??= createVerifier(SETTINGS);
   const completion = `\`\`\`\`\`\`python\n${String(input.code)}\n\`\`\`\`\`\`\n`;
-  return (await verifier).verify({ completion, problem });
+  return (other ?? (await verifier)).verify({ completion, problem });
 }
 
 function testsOf(input: Record<string, unknown>): Tests | { bad: string } {
