@@ -1,0 +1,113 @@
+/** Finds out what is there: the Python that will train, GPUs, memory, disk and Ray. */
+import { execFile } from "node:child_process";
+import { readFile, statfs } from "node:fs/promises";
+import { freemem } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { LaunchError } from "../core/errors.js";
+import { listConfigKeys } from "./hydra.js";
+
+const call = promisify(execFile);
+const PROBE = fileURLToPath(new URL("../../python/verl_probe.py", import.meta.url));
+// A cold import system on a network disk takes seconds; more than this is a hang.
+const PROBE_TIMEOUT_MS = 60_000;
+
+const probeSchema = z.object({
+  python: z.string(),
+  executable: z.string(),
+  versions: z.record(z.string(), z.string().nullable()),
+  importable: z.record(z.string(), z.boolean()),
+  verl_folder: z.string().nullable(),
+  cpus: z.number(),
+  readable: z.record(z.string(), z.boolean()),
+});
+
+/** What a Python said of itself. */
+export type PythonFacts = z.infer<typeof probeSchema>;
+
+/** One GPU. */
+export interface GpuFacts {
+  name: string;
+  memoryMb: number;
+  freeMb: number;
+}
+
+/** What the preflight checks look at. */
+export interface MachineFacts {
+  python: PythonFacts;
+  gpus: GpuFacts[];
+  freeMemoryBytes: number;
+  /** Free bytes where checkpoints go. */
+  freeDiskBytes: number;
+  /** Every key of the installed veRL's default configuration; null where it has no such file. */
+  knownKeys: Set<string> | null;
+}
+
+/**
+ * Asks a Python about its packages, and whether it can read these files.
+ *
+ * @throws {LaunchError} if it does not start.
+ */
+export async function probePython(python: string, files: string[]): Promise<PythonFacts> {
+  try {
+    const { stdout } = await call(python, [PROBE, ...files], { timeout: PROBE_TIMEOUT_MS });
+    return probeSchema.parse(JSON.parse(stdout));
+  } catch (cause) {
+    throw new LaunchError(
+      `python: expected ${python} to start and tell its packages; set launch.python to the Python ` +
+        "in which veRL is installed",
+      { cause },
+    );
+  }
+}
+
+/** Looks at this machine. */
+export async function probeMachine(
+  python: string,
+  { files, disk }: { files: string[]; disk: string },
+): Promise<MachineFacts> {
+  const facts = await probePython(python, files);
+  const { bavail, bsize } = await statfs(disk);
+  return {
+    python: facts,
+    gpus: await listGpus(),
+    freeMemoryBytes: freemem(),
+    freeDiskBytes: bavail * bsize,
+    knownKeys: await readKnownKeys(facts.verl_folder),
+  };
+}
+
+async function listGpus(): Promise<GpuFacts[]> {
+  const query = "--query-gpu=name,memory.total,memory.free";
+  try {
+    const { stdout } = await call("nvidia-smi", [query, "--format=csv,noheader,nounits"]);
+    return parseGpus(stdout);
+  } catch {
+    // No driver, no GPU: the preflight says what that means.
+    return [];
+  }
+}
+
+/** Reads the lines of `nvidia-smi --query-gpu=name,memory.total,memory.free`. */
+export function parseGpus(csv: string): GpuFacts[] {
+  return csv
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => line.split(",").map((cell) => cell.trim()))
+    .map(([name, total, free]) => ({ name, memoryMb: Number(total), freeMb: Number(free) }));
+}
+
+async function readKnownKeys(folder: string | null): Promise<Set<string> | null> {
+  if (folder === null) return null;
+  const path = join(folder, "trainer", "config", "_generated_ppo_trainer.yaml");
+  try {
+    return new Set(listConfigKeys(parseYaml(await readFile(path, "utf8"))));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Ray's Jobs REST API: submit, follow, stop. The same calls as `ray job`, without Ray installed
+ * here.
+ *
+ * Source: Ray 2.x, "Ray Jobs REST API" (POST /api/jobs/, GET /api/jobs/{id}, GET
+ * /api/jobs/{id}/logs, POST /api/jobs/{id}/stop).
+ */
+import { z } from "zod";
+import { LaunchError } from "../core/errors.js";
+
+const submittedSchema = z.object({ submission_id: z.string() });
+const jobSchema = z.object({
+  status: z.enum(["PENDING", "RUNNING", "STOPPED", "SUCCEEDED", "FAILED"]),
+  message: z.string().nullish(),
+  driver_exit_code: z.number().nullish(),
+});
+const logsSchema = z.object({ logs: z.string() });
+const nodesSchema = z.object({
+  data: z.object({ result: z.object({ result: z.array(z.looseObject({})) }) }),
+});
+
+/** State of a job as Ray tells it. */
+export type RayJob = z.infer<typeof jobSchema>;
+
+// A head node under load answers slowly; beyond this it is taken for gone.
+const TIMEOUT_MS = 30_000;
+
+/** A job to submit. */
+export interface RayJobRequest {
+  /** Shell command line. */
+  entrypoint: string;
+  environment: Record<string, string>;
+  /** Chosen name; Ray makes one up when it is null. */
+  id: string | null;
+}
+
+/** A client of one Ray head. */
+export class RayJobs {
+  readonly #address: string;
+
+  constructor(address: string) {
+    this.#address = address.replace(/\/+$/, "");
+  }
+
+  /** Submits a job; answers its id. */
+  async submit({ entrypoint, environment, id }: RayJobRequest): Promise<string> {
+    const body = {
+      entrypoint,
+      runtime_env: { env_vars: environment },
+      ...(id === null ? {} : { submission_id: id }),
+    };
+    return (await this.#call("POST", "/api/jobs/", submittedSchema, body)).submission_id;
+  }
+
+  /** The state of a job. */
+  status(id: string): Promise<RayJob> {
+    return this.#call("GET", `/api/jobs/${id}`, jobSchema);
+  }
+
+  /** Everything that the job has printed so far. */
+  async logs(id: string): Promise<string> {
+    return (await this.#call("GET", `/api/jobs/${id}/logs`, logsSchema)).logs;
+  }
+
+  /** Asks a job to stop; it may take a while to do so. */
+  async stop(id: string): Promise<void> {
+    await this.#call("POST", `/api/jobs/${id}/stop`, z.looseObject({}));
+  }
+
+  /** Processors and GPUs of the live nodes. */
+  async resources(): Promise<{ cpus: number; gpus: number }> {
+    const answer = await this.#call("GET", "/api/v0/nodes?detail=1", nodesSchema);
+    const sum = { cpus: 0, gpus: 0 };
+    for (const node of answer.data.result.result) {
+      if (node["state"] !== "ALIVE") continue;
+      const total = (node["resources_total"] ?? {}) as Record<string, number>;
+      sum.cpus += total["CPU"] ?? 0;
+      sum.gpus += total["GPU"] ?? 0;
+    }
+    return sum;
+  }
+
+  async #call<T>(method: string, path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
+    const url = `${this.#address}${path}`;
+    let response: Response;
+    try {
+      response = await fetch(url, {
+        method,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        ...(body === undefined
+          ? {}
+          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      });
+    } catch (cause) {
+      throw new LaunchError(
+        `ray: no answer from ${url}; is the head running, with --dashboard-host reachable from here?`,
+        { cause },
+      );
+    }
+    const text = await response.text();
+    if (!response.ok) {
+      throw new LaunchError(
+        `ray: ${method} ${url} answered ${response.status}: ${text.slice(0, 500)}`,
+      );
+    }
+    try {
+      return schema.parse(JSON.parse(text));
+    } catch (cause) {
+      throw new LaunchError(`ray: ${url} answered what is not Ray's Jobs API`, { cause });
+    }
+  }
+}
