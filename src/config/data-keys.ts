@@ -127,6 +127,10 @@ export const rewardKeys = group({
       doc: "Tier paid by the share of tests passed; used by `tiered`.",
     }),
   }),
+  shuffle: key(z.boolean().default(false), {
+    doc: "Deal the rewards of a step out at random among its completions: a control from which nothing can be learnt.",
+    engines: EMBEDDED,
+  }),
   missing_eos_penalty: key(z.number().nonnegative().nullable().default(null), {
     doc: "Subtracted from the reward of a truncated completion; null subtracts nothing.",
     engines: EMBEDDED,

@@ -6,6 +6,7 @@
  */
 import type { Config } from "../config/schema.js";
 import { SandboxError } from "../core/errors.js";
+import { randomStream } from "../core/random.js";
 import type { Scorer } from "../model/score.js";
 import { type EstimatorName, estimateAdvantages } from "./advantages.js";
 import { type RolloutBatch, gather, makeBatch, spread } from "./batch.js";
@@ -28,7 +29,7 @@ import type { Roles } from "./roles.js";
 import type { JudgedRollout, Prompt, RolloutMakers, RolloutSet } from "./rollout.js";
 import { greedyBaselines, sampleStep } from "./sampling.js";
 import { learningRate } from "./schedule.js";
-import { penalizeKl, placeRewards } from "./token-rewards.js";
+import { penalizeKl, placeRewards, shuffleScores } from "./token-rewards.js";
 import { updateCritic, updatePlan, updatePolicy } from "./update.js";
 
 /** What changes from step to step beside the models; kept in checkpoints. */
@@ -96,7 +97,8 @@ export async function trainStep(context: StepContext, before: TrainState): Promi
   if (sampled.kept.length === 0) {
     throw new SandboxError(`step ${step}: none of its completions could be judged`);
   }
-  const batch = makeBatch(sampled.kept.map(toMember), config.algorithm.mask_truncated);
+  const judged = makeBatch(sampled.kept.map(toMember), config.algorithm.mask_truncated);
+  const batch = config.reward.shuffle ? withShuffledScores(judged, config.seed, step) : judged;
 
   const scores = await scoreBatch(roles, batch, config, clock);
 
@@ -207,6 +209,12 @@ async function scoreBatch(
     reference: spread(reference.logprobs, batch),
     values: critic === undefined ? null : spread(critic.values, batch),
   };
+}
+
+/** The control experiment: nothing can be learnt from rewards dealt out at random. */
+function withShuffledScores(batch: RolloutBatch, seed: number, step: number): RolloutBatch {
+  const stream = randomStream(seed, "shuffled rewards", step);
+  return { ...batch, scores: shuffleScores(batch.scores, stream) };
 }
 
 /** The reward of every token, the KL taken from it, and the coefficient of the next step. */

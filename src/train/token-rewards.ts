@@ -4,6 +4,7 @@
  *
  * Shapes: B completions of T response tokens, row-major [B, T].
  */
+import type { RandomStream } from "../core/random.js";
 import { klPerToken, type KlEstimator } from "./kl.js";
 import { maskedMean } from "./masked.js";
 
@@ -18,6 +19,11 @@ export function placeRewards(scores: ArrayLike<number>, mask: Uint8Array, length
     if (last !== -1) rewards[b * length + last] = scores[b];
   }
   return rewards;
+}
+
+/** The same scores in another order, so that what is paid says nothing of what was written. */
+export function shuffleScores(scores: Float32Array, stream: RandomStream): Float32Array {
+  return Float32Array.from(stream.shuffle([...scores]));
 }
 
 /**
