@@ -12,7 +12,7 @@ be the same one. Import this module *before* untrusted code runs: it keeps its o
 the built-ins it uses, so that a program that patches them breaks only itself. The caller sets
 limits, standard streams (nothing of the protocol uses them), working directory and isolation.
 
-Wire form: one JSON text a line, ASCII, of null, true, false, strings and arrays only; there are no
+Wire form: one JSON text a line, UTF-8, of null, true, false, strings and arrays only; there are no
 JSON numbers, so no reader can round one. A value is encoded as
 
     null true false            None and the booleans
@@ -21,6 +21,7 @@ JSON numbers, so no reader can round one. A value is encoded as
     ["d", [key, value], …]     dict, in order
     ["b", hex] ["c", re, im]   bytes, complex;  also ["D", text] Decimal, ["R", n, d] Fraction,
                                ["r", start, stop, step] range, ["T", type, text…] dates and times
+    ["N", name]                a built-in type such as int
     ["o", id, kind, type]      an object that stays with the sender; kind is callable, class,
                                iterator or object
     ["y", id]                  the receiver's own object, sent back

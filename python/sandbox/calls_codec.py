@@ -16,6 +16,7 @@ for _name in (
     globals()[_name] = getattr(builtins, _name)
 _quote = json.encoder.encode_basestring_ascii
 _join = "".join
+_TYPES = {name: value for name, value in vars(builtins).items() if type(value) is type}
 
 MAX_DEPTH = 200
 MAX_NODES = 5_000_000
@@ -106,6 +107,9 @@ class Codec:
         plain = _plain_copy(value, kind)
         if plain is not None:
             self._encode_tagged_copy(plain, out, depth)
+            return
+        if kind is type and _TYPES.get(value.__name__) is value:
+            out.append(f'["N",{_quote(value.__name__)}]')
             return
         self._exported.append(value)
         shape = _shape(value, kind)
@@ -201,6 +205,8 @@ def _decode_rare(tag: str, parts: list, codec: Codec) -> Any:
         from collections import deque
 
         return deque(codec.decode(part) for part in parts)
+    if tag == "N":
+        return _TYPES[parts[0]]
     if tag == "b":
         return bytes.fromhex(parts[0])
     if tag == "c":

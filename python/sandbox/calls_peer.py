@@ -25,7 +25,7 @@ _join = "".join
 
 TEXT_LIMIT = 4096
 MACHINERY = ("__main__", "calls", "calls_codec", "calls_peer", "calls_prelude")
-NOT_SENT = (AttributeError, TypeError, ValueError, RecursionError)
+NOT_SENT = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError)
 
 
 class RemoteError(Exception):
@@ -47,7 +47,7 @@ class Channel:
                 _exit(0)
             chunks.append(chunk)
         line, _, self._pending = b"".join(chunks).partition(b"\n")
-        return _scan(line.decode("ascii"), 0)[0]
+        return _scan(line.decode("utf-8"), 0)[0]
 
     def send(self, text: str) -> None:
         """Writes one message, given as JSON text."""

@@ -57,6 +57,7 @@ export function findObject(value: Tagged): string | null {
     const node = stack.pop()!;
     if (!Array.isArray(node)) continue;
     if (node[0] === "o") return String(node[3]);
+    if (node[0] === "N") return "type";
     for (const item of node.slice(1)) stack.push(item);
   }
   return null;
