@@ -208,11 +208,12 @@ async function prepareSplit(
     const { rowCount: total } = file;
     options.onProgress?.({ label: `prepare ${split}`, done: rows, total, unit: "rows" });
   }
-  for (const line of sample.left) drops.add(split, line, { reason: "not_sampled" });
   const drawn = sample.items().map(({ line, item }) => {
     const { promptTokens, removed } = item;
     return { line, problem: screening.finish(item), promptTokens, removed };
   });
+  // Known only once the draw is over.
+  for (const line of sample.left) drops.add(split, line, { reason: "not_sampled" });
   if (vetting === null) return { rows, written: drawn };
   const onDrop = (line: number, drop: Parameters<DropLog["add"]>[2]) =>
     drops.add(split, line, drop);
