@@ -34,6 +34,10 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Turn a GGUF model file into a model directory.",
     load: () => import("./import.js"),
   },
+  doctor: {
+    summary: "Say what this machine offers: isolation, interpreters, compilers.",
+    load: () => import("./doctor.js"),
+  },
 };
 
 async function main(argv: string[]): Promise<void> {
