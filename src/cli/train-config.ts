@@ -13,6 +13,7 @@ export interface TrainFlags {
   force?: true;
   eval: boolean;
   dryRun?: true;
+  writeScript?: string;
   json?: true;
 }
 

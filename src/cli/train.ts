@@ -20,22 +20,29 @@ export function define(command: Command): void {
     .option("--resume <how>", "auto, never, or the path of a checkpoint or run")
     .option("--force", "go on from a checkpoint that belongs to a different run")
     .option("--no-eval", "leave out the evaluation before and after")
-    .option("--dry-run", "print the resolved config and stop")
+    .option("--dry-run", "print the resolved config, with engine=verl the exact command, and stop")
+    .option(
+      "--write-script <file>",
+      "with engine=verl: write the command as a shell script and stop",
+    )
     .option("--json", "print the summary as JSON; everything else goes to standard error")
     .action(run);
 }
 
 async function run(words: string[], flags: TrainFlags): Promise<void> {
   const resolved = await readTrainConfig(words, flags, process.env);
+  if (resolved.config.engine === "verl") {
+    const { trainWithVerl } = await import("./train-verl.js");
+    process.exitCode = await trainWithVerl(resolved, flags);
+    return;
+  }
+  if (flags.writeScript !== undefined) {
+    throw new ConfigError("--write-script writes a script that starts veRL: it needs engine=verl");
+  }
   if (flags.dryRun) {
     process.stdout.write(formatConfig(resolved));
     process.stderr.write(describeBatches(resolved.config) + "\n");
     return;
-  }
-  if (resolved.config.engine !== "embedded") {
-    throw new ConfigError(
-      "engine=verl: `rlvr launch` starts veRL; `rlvr train` is the embedded engine",
-    );
   }
   await trainHere(resolved, flags);
 }

@@ -63,12 +63,19 @@ export function toRecords({ step, metrics }: StepMetrics, time: number): Metrics
     Object.fromEntries(Object.entries(metrics).filter(([name]) => isValidation(name) === wanted));
   const [train, val] = [part(false), part(true)];
   const records: MetricsRecord[] = [];
-  if (Number.isFinite(train["critic/score/mean"]))
-    train["reward/score"] = train["critic/score/mean"];
+  alias(train, "reward/score", ["critic/score/mean"]);
+  // The distance to the reference policy where the run has one, else to the policy that sampled.
+  alias(train, "kl", ["actor/reward_kl_penalty", "actor/kl_loss", "actor/ppo_kl"]);
   // Before the first step veRL logs a validation and nothing else.
   if (Object.keys(train).some((name) => !name.startsWith("training/"))) {
     records.push({ step, phase: "train", time, metrics: train });
   }
   if (Object.keys(val).length > 0) records.push({ step, phase: "val", time, metrics: val });
   return records;
+}
+
+/** Gives a metric our name beside veRL's: the first of those that are there. */
+function alias(metrics: Record<string, number>, name: string, from: readonly string[]): void {
+  const found = from.find((other) => metrics[other] !== undefined);
+  if (found !== undefined) metrics[name] = metrics[found];
 }

@@ -107,7 +107,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   },
   "ray processors": ({ config, machine, cluster, overrides, release }) => {
     const needed = neededCpus(config, release, overrides);
-    const found = cluster?.cpus ?? machine.python.cpus;
+    const found = cluster?.cpus ?? countedCpus(config) ?? machine.python.cpus;
     if (found >= needed) return ok(`${found} processors for Ray, ${needed} needed`);
     return failed(
       `veRL's actors reserve ${needed} processors and Ray has ${found}: the run would hang at its ` +
@@ -241,6 +241,14 @@ export function neededCpus(
   const runner = 1;
   const perGpu = 3;
   return runner + queue + perGpu * trainer.nnodes * trainer.n_gpus_per_node + rewardCpus;
+}
+
+/** Processors that Ray is told to count, where the user says so. */
+function countedCpus({ launch }: Config): number | null {
+  const told = launch.extra_overrides
+    .map((word) => /ray_init\.num_cpus=(\d+)$/.exec(word)?.[1])
+    .find((count) => count !== undefined);
+  return told === undefined ? null : Number(told);
 }
 
 /** Runs every check. */

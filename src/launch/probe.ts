@@ -111,3 +111,35 @@ async function readKnownKeys(folder: string | null): Promise<Set<string> | null>
     throw error;
   }
 }
+
+/** What answers at an address of a verify service. */
+export interface ServiceAnswer {
+  url: string;
+  /** `refused` when it wants another token; null when nothing answers. */
+  answer: "ok" | "refused" | null;
+}
+
+// A service answers its health route at once, also when it is busy.
+const SERVICE_TIMEOUT_MS = 5000;
+
+/** Asks each verify service whether it is there and takes our token. */
+export async function askServices(urls: string[], token: string | null): Promise<ServiceAnswer[]> {
+  return Promise.all(
+    urls.map(async (url) => {
+      const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+      const ask = (path: string) =>
+        fetch(url.replace(/\/+$/, "") + path, {
+          headers,
+          signal: AbortSignal.timeout(SERVICE_TIMEOUT_MS),
+        });
+      try {
+        if (!(await ask("/healthz")).ok) return { url, answer: null };
+        // The health route asks for no token; any other route does.
+        const { status } = await ask("/openapi.json");
+        return { url, answer: status === 401 || status === 403 ? "refused" : "ok" };
+      } catch {
+        return { url, answer: null };
+      }
+    }),
+  );
+}
