@@ -25,6 +25,8 @@ const resultOf = ({ completion, problem }: VerifyRequest): VerifyResult => ({
   verdict: "accepted",
   reward: 1,
   trust: "strong",
+  fault: null,
+  isReused: false,
 });
 
 const outcome: ProgramOutcome = {
