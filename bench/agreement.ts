@@ -186,7 +186,7 @@ function appsPrograms(): Known[] {
       const problem = isCall
         ? problemOf(String(row.id), parseGroundTruth(String(row.ground_truth)), row)
         : stdioProblem(row);
-      return [row.id, problem];
+      return [row.id, { ...problem, limits: { timeMs: 3000 } }];
     }),
   );
   return lines("solutions/apps_subset_llm_solutions.jsonl").map((row, i) => ({

@@ -110,7 +110,6 @@ function tail(text: string): string[] {
 
 /** Control characters would move the cursor or colour the terminal; they are shown as codes. */
 function visible(line: string): string {
-   
   return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, (c) =>
     c === "\t" ? c : `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`,
   );
