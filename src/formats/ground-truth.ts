@@ -34,7 +34,7 @@ export function parseGroundTruth(text: string | null, source = "the row"): Groun
 
 function fromColumns(row: Map<string, Json>): GroundTruth {
   const asserts = row.get("assert_case");
-  if (Array.isArray(asserts) && asserts.length > 0) return fromAsserts(asserts);
+  if (Array.isArray(asserts) && asserts.length > 0) return fromAsserts(row, asserts);
   const [inputs, outputs] = [row.get("inputs"), row.get("outputs")];
   if (!Array.isArray(inputs) || !Array.isArray(outputs)) {
     return { bad: "the ground truth has no lists `inputs` and `outputs`" };
@@ -71,11 +71,22 @@ function streamOf(value: Json | undefined, name: string): Json | undefined {
   return value instanceof Map ? value.get(name) : value;
 }
 
-function fromAsserts(cases: Json[]): GroundTruth {
+function fromAsserts(row: Map<string, Json>, cases: Json[]): GroundTruth {
   if (!cases.every((item): item is string => typeof item === "string")) {
     return { bad: "assert_case holds something that is no text" };
   }
-  return { kind: "assert", entryPoint: null, setup: "", cases, programPrefix: "" };
+  // Our own rows (verl-rows.ts) also say what the asserts need.
+  const text = (name: string) => {
+    const value = row.get(name);
+    return typeof value === "string" ? value : null;
+  };
+  return {
+    kind: "assert",
+    entryPoint: text("entry_point"),
+    setup: text("setup") ?? "",
+    cases,
+    programPrefix: text("program_prefix") ?? "",
+  };
 }
 
 function stdioTests(inputs: Json[], outputs: Json[]): GroundTruth {
