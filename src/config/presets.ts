@@ -43,7 +43,7 @@ const starter: Preset = {
     critic: { cliprange_value: 0.2, optim: { lr: 1e-3, betas: [0.9, 0.99], weight_decay: 0 } },
     algorithm: { use_kl_in_reward: true, kl_ctrl: { kl_coef: 0.01 } },
     // Right programs take milliseconds; one endless loop may not hold up a step for ten tests.
-    verifier: { time_limit_ms: 500, memory_limit_mb: 256 },
+    verifier: { time_limit_ms: 500, wall_limit_ms: 4000, memory_limit_mb: 256 },
     trainer: { total_training_steps: 75, test_freq: 25, save_freq: 25, max_actor_ckpt_to_keep: 2 },
   },
 };

@@ -13,7 +13,7 @@ import type { Verifier, VerifyRequest, VerifyResult } from "../../src/verify/ver
 const STARTER = fileURLToPath(new URL("../../starter/", import.meta.url));
 
 /** Writes a tiny model and 24 training and 8 validation problems into `dir`. */
-export async function writeFixture(dir: string): Promise<void> {
+export async function writeFixture(dir: string, seed = 1): Promise<void> {
   const { config, tokenizer } = await loadModel(join(STARTER, "model"));
   const tiny = {
     ...config,
@@ -26,7 +26,7 @@ export async function writeFixture(dir: string): Promise<void> {
     // A random model ends rarely; with many end tokens about one in eight ends it.
     eosTokenIds: [1, ...Array.from({ length: 120 }, (_, i) => 300 + 6 * i)],
   };
-  const parameters = initialParameters(tiny, randomStream(1, "fixture"), 0.3);
+  const parameters = initialParameters(tiny, randomStream(seed, "fixture"), 0.3);
   await mkdir(join(dir, "model"), { recursive: true });
   await saveModel(join(dir, "model"), { config: tiny, parameters, tokenizer }, { dtype: "F32" });
   const text = await readFile(join(STARTER, "data", "train.jsonl"), "utf8");
