@@ -1,36 +1,13 @@
 /** `rlvr prepare`: a code data set in, problems and veRL's parquet out. */
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { ConfigError } from "../core/errors.js";
-import type { DedupeMode } from "../prepare/dedupe.js";
-import { planPrepare, prepare, type PrepareOptions } from "../prepare/prepare.js";
-import { CHAPTER_TEMPLATE, CHARACTER_METER, loadTemplate } from "../prepare/prompt.js";
+import { type Command, Option } from "commander";
+import { planPrepare, prepare } from "../prepare/prepare.js";
 import * as show from "../prepare/show.js";
-import { tokenizerMeter } from "../prepare/tokens.js";
+import { band, type Flags, integer, optionsOf, orAll, positive } from "./prepare-options.js";
 import { openProgress } from "./progress.js";
 
 const HELP = `
 The data set is a file (.parquet, .jsonl, .jsonl.gz, .json) or a hub id (owner/name, owner/name@revision;
 token from HF_TOKEN, base URL from HF_ENDPOINT). With --show it is a prepared folder or problem file.`;
-
-/** The flags as commander hands them over. */
-interface Flags extends Pick<PrepareOptions, "source" | "seed" | "maxPromptTokens" | "against"> {
-  validation?: string;
-  out?: string;
-  limit: number | "all";
-  tokenizer?: string;
-  template?: string;
-  maxTests?: number;
-  maxTestBytes?: number;
-  dedupe: DedupeMode;
-  audit?: true;
-  completions?: string;
-  band: [number, number];
-  show?: string;
-  dryRun?: true;
-  json?: true;
-}
 
 /** Defines the command. */
 export function define(command: Command): void {
@@ -88,50 +65,4 @@ async function run(data: string, flags: Flags): Promise<void> {
   } finally {
     process.off("SIGINT", stop);
   }
-}
-
-async function optionsOf(train: string, flags: Flags): Promise<PrepareOptions> {
-  const { source, seed, maxPromptTokens, dedupe, against, completions } = flags;
-  if (flags.out === undefined && !flags.dryRun) throw new ConfigError("--out is missing");
-  const [min, max] = flags.band;
-  return {
-    train,
-    validation: flags.validation ?? null,
-    out: flags.out ?? ".",
-    source,
-    limit: flags.limit === "all" ? null : flags.limit,
-    seed,
-    maxPromptTokens,
-    meter: flags.tokenizer === undefined ? CHARACTER_METER : await tokenizerMeter(flags.tokenizer),
-    template: flags.template === undefined ? CHAPTER_TEMPLATE : await loadTemplate(flags.template),
-    maxTests: flags.maxTests ?? null,
-    maxTestBytes: flags.maxTestBytes ?? null,
-    dedupe,
-    against,
-    audit: flags.audit ?? false,
-    profile: completions === undefined ? null : { path: completions, min, max },
-    hub: {
-      cacheDir: join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "code-rlvr/hub"),
-      url: process.env["HF_ENDPOINT"] ?? "https://huggingface.co",
-      token: process.env["HF_TOKEN"] ?? null,
-    },
-  };
-}
-
-function integer(text: string): number {
-  if (/^-?\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected an integer");
-}
-
-function positive(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected a positive integer");
-}
-
-const orAll = (text: string) => (text === "all" ? text : positive(text));
-
-function band(text: string): [number, number] {
-  const [low, high] = text.split(",").map(Number);
-  if (low >= 0 && low <= high && high <= 1) return [low, high];
-  throw new InvalidArgumentError("expected two rates, e.g. 0.2,0.8");
 }
