@@ -11,7 +11,11 @@ PAGE = mmap.PAGESIZE
 
 
 def hidden(size: int) -> mmap.mmap:
-    """A private mapping of at least `size` bytes that fork leaves out."""
+    """A private mapping of at least `size` bytes that fork leaves out.
+
+    Only for the process that makes it: in one that is forked later the addresses are free for
+    other mappings, and the object there must never be touched.
+    """
     memory = mmap.mmap(-1, max(size, PAGE), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_DONTFORK)
     return memory

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import link
 from child import Child
+from processes import starved_seconds
 
 if TYPE_CHECKING:
     from server import Server
@@ -53,7 +54,7 @@ class Job:
     def look(self, now: float) -> None:
         """Kills the child if it has passed a limit."""
         child, limits = self.child, self.limits
-        self.look_at = now + min(LOOK_S, max(0.001, self.wall_end - now))
+        self.look_at = now + min(LOOK_S, max(0.005, self.wall_end - now))
         if self.killed_for is not None:
             return
         if child.cpu_seconds() - self.cpu_base > limits.cpu_s + CPU_SLACK_S:
@@ -62,7 +63,7 @@ class Job:
             self.kill_for(link.MEMORY_LIMIT)
         elif child.stdout_size() > limits.output_bytes:
             self.kill_for(link.OUTPUT_LIMIT)
-        elif now >= self.wall_end:
+        elif now >= self.wall_end + starved_seconds(child.pid, limits.wall_s):
             self.kill_for(link.WALL_LIMIT)
 
     def kill_for(self, limit: int) -> None:

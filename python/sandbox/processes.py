@@ -8,6 +8,22 @@ import time
 # Rounds of killing before a sweep gives up; each round ends every process seen in it.
 MOST_ROUNDS = 20_000
 PAUSE_S = 0.0005
+# The wall clock stretches to this many times its limit at most.
+MOST_STRETCH = 10
+
+
+def starved_seconds(pid: int, wall_s: float) -> float:
+    """How long a process was ready to run but had no processor, up to a multiple of its limit.
+
+    On a busy machine this time is not the program's: without it a right program would pass the
+    wall limit here and not elsewhere. 0 where the kernel does not count it.
+    """
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            waited = int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
+    return min(waited, (MOST_STRETCH - 1) * wall_s)
 
 
 def children(pid: int) -> list[int]:

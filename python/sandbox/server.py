@@ -27,10 +27,12 @@ import setup  # noqa: E402
 import worker  # noqa: E402
 from child import Child  # noqa: E402
 from command_job import CommandJob, command_of  # noqa: E402
+from hidden import hidden  # noqa: E402
 from jobs import Job, Limits  # noqa: E402
 from session_job import SessionJob  # noqa: E402
 from tests_job import TestsJob  # noqa: E402
 
+OUTPUT_BYTES = 1 << 18
 READABLE, WRITABLE = select.POLLIN, select.POLLOUT
 # Modules that programs use most; each one more makes every fork dearer.
 WARM = "bisect collections copy functools heapq io itertools math operator random re string typing"
@@ -44,6 +46,8 @@ class Server:
         self.layers, report = setup.prepare(settings)
         requests, answers = setup.take_standard_streams()
         self.link = link.Link(requests, answers)
+        # Made here, in the process that serves: fork leaves hidden memory out.
+        self.output = memoryview(hidden(OUTPUT_BYTES))
         self._poll = select.poll()
         self._poll.register(requests, READABLE)
         self._requests, self._answers = requests, answers
@@ -220,5 +224,5 @@ if __name__ == "__main__":
     main_settings = json.loads(sys.argv[1])
     main_settings["server_pid"] = os.getpid()
     main_settings["namespaces"] = outer.enter() if main_settings["outer"] else ([], "")
-    setup.warm(WARM.split() + main_settings["preload"])
+    setup.warm(WARM.split() + main_settings["preload"], main_settings["paths"])
     Server(main_settings).loop()

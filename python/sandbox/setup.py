@@ -41,8 +41,9 @@ def set_stack_limit() -> None:
     os.execv(sys.executable, [sys.executable, "-s", "-S", "-B", *sys.argv])
 
 
-def warm(modules: list[str]) -> None:
+def warm(modules: list[str], packages: list[str]) -> None:
     """Loads what programs use most, and what the interpreter's own start would have set up."""
+    sys.path += [path for path in packages if path not in sys.path]
     for name in modules:
         importlib.import_module(name)
     import _sitebuiltins
@@ -84,7 +85,6 @@ def take_standard_streams() -> tuple[int, int]:
 
 def prepare(settings: dict) -> tuple[harden.Layers, dict]:
     """Finds the layers this machine offers; answers them with a report for Node."""
-    sys.path += [path for path in settings["paths"] if path not in sys.path]
     machine = os.uname().machine
     is_inner = settings["inner"]
     version = landlock.abi() if is_inner else 0

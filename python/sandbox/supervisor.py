@@ -20,7 +20,7 @@ import link
 import seccomp
 import worker
 from jobs import CPU_SLACK_S, Limits
-from processes import descendants, sweep
+from processes import descendants, starved_seconds, sweep
 
 # end, code, cpu and wall in µs, peak in KiB
 RESULT = struct.Struct("<BBxxIII")
@@ -106,7 +106,7 @@ class Run:
         try:
             while True:
                 left = wall_end - time.monotonic()
-                events = dict(poll.poll(max(0.0, min(left, LOOK_S)) * 1000 + 0.5))
+                events = dict(poll.poll(max(0.001, min(left, LOOK_S)) * 1000))
                 if worker.CONTROL in events:
                     # The server has gone, or nobody wants the result.
                     sweep()
@@ -116,10 +116,15 @@ class Run:
                 limit = self._passed_limit()
                 if limit is not None:
                     return limit
-                if time.monotonic() >= wall_end:
+                now = time.monotonic()
+                if now >= wall_end and now >= wall_end + self._starved():
                     return link.WALL_LIMIT
         finally:
             os.close(pidfd)
+
+    def _starved(self) -> float:
+        tree = descendants(os.getpid()) if self._is_tree else [self._pid]
+        return max((starved_seconds(pid, self._limits.wall_s) for pid in tree), default=0.0)
 
     def _passed_limit(self) -> int | None:
         limits = self._limits

@@ -15,10 +15,6 @@ from jobs import CPU_SLACK_S, Job, Limits
 if TYPE_CHECKING:
     from server import Server
 
-# Standard output is read into one mapping, which grows for a large output and shrinks after it.
-OUTPUT_BYTES = 1 << 18
-output_buffer = memoryview(hidden(OUTPUT_BYTES))
-
 
 class TestsJob(Job):
     """Runs a program once per standard input, in one process for as long as that lives."""
@@ -39,7 +35,7 @@ class TestsJob(Job):
         self._is_first = True
         self._compiling = False
         self._is_waiting = False
-        self._output = output_buffer
+        self._output = host.output
         largest = max([limits.output_bytes + 1, *sizes])
         cpu_s = int(limits.cpu_s * (self._tests + 1)) + 2
         self._order = worker.ORDER.pack(
@@ -150,9 +146,10 @@ class TestsJob(Job):
 
     def _read_output(self) -> int:
         """Reads standard output into the server's buffer; answers its size, limit plus 1 at most."""
-        self._output = output_buffer
-        count = os.preadv(self.child.stdout, [output_buffer], 0)
-        if count == OUTPUT_BYTES:
+        # The server's buffer serves every job; a larger output gets a mapping for the moment.
+        self._output = self.host.output
+        count = os.preadv(self.child.stdout, [self._output], 0)
+        if count == len(self._output):
             total = min(self.child.stdout_size(), self.limits.output_bytes + 1)
             if total > count:
                 self._output, count = memoryview(hidden(total)), 0

@@ -51,8 +51,12 @@ function judge(wentThrough: Record<string, string[]>, server: ServerConnection):
   const { landlock, seccomp, machine, uid, uid_reason, namespaces, namespaces_reason } =
     server.report;
   const missing = [
-    ...(seccomp ? [] : [`no seccomp filter: there is no table of system calls for ${machine}`]),
-    ...(landlock > 0 ? [] : ["no Landlock: the kernel is older than 5.13 or has it switched off"]),
+    ...(seccomp
+      ? []
+      : [`no seccomp filter: left out, or no table of the system calls of ${machine}`]),
+    ...(landlock > 0
+      ? []
+      : ["no Landlock: left out, or the kernel is older than 5.13 or has it switched off"]),
     ...Object.entries(wentThrough).map(
       ([kind, attacks]) => `${kind.replaceAll("_", " ")}: ${attacks.join(", ")} went through`,
     ),
