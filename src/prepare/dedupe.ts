@@ -10,8 +10,7 @@
  */
 import { randomStream } from "../core/random.js";
 import { jaccard, type Likeness, sharedTests } from "./likeness.js";
-import type { Split } from "./manifest.js";
-import type { Drop } from "./source.js";
+import type { Drop, Split } from "./source.js";
 
 const BANDS = 16;
 const ROWS = 4;

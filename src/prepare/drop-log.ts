@@ -6,8 +6,8 @@
  *     {"split":"train","row":13,"to":40,"reason":"not_code"}
  */
 import { createJsonl } from "../formats/jsonl.js";
-import type { ManifestOutput, Split } from "./manifest.js";
-import { DROP_REASONS, type Drop, type DropReason } from "./source.js";
+import type { ManifestOutput } from "./manifest.js";
+import { DROP_REASONS, type Drop, type DropReason, type Split } from "./source.js";
 
 interface Run {
   split: Split;

@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { datasetInfo, downloadFile, listFiles, type RepoDesignation } from "@huggingface/hub";
 import { ConfigError, DataError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
-import type { Split } from "./manifest.js";
+import type { Split } from "./source.js";
 
 /** How the hub is reached. */
 export interface HubAccess {

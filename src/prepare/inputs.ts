@@ -3,11 +3,11 @@
  */
 import { DataError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
-import type { ManifestInput, Split } from "./manifest.js";
+import type { ManifestInput } from "./manifest.js";
 import { hashFilesAside } from "./hash.js";
 import { fetchSplit, type HubAccess, isHubId } from "./hub.js";
 import { openRowFiles, type RowFile } from "./rows.js";
-import type { Source } from "./source.js";
+import type { Source, Split } from "./source.js";
 import { detectSource, sourceNamed } from "./sources/table.js";
 
 /** One opened file. */

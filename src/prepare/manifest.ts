@@ -5,11 +5,8 @@
 import type { BenchmarkReport } from "./benchmarks.js";
 import type { DedupeMode } from "./dedupe.js";
 import type { PromptMeter } from "./prompt.js";
-import type { DropReason } from "./source.js";
+import type { DropReason, Split } from "./source.js";
 import type { VettingReport } from "./vetting.js";
-
-/** Which of the two files of a training run. */
-export type Split = "train" | "validation";
 
 /** One file that was read. */
 export interface ManifestInput {

@@ -8,10 +8,9 @@ import { type Benchmark, type BenchmarkReport } from "./benchmarks.js";
 import { contaminationDrop, ContaminationIndex } from "./contamination.js";
 import { Deduper, type DedupeMode } from "./dedupe.js";
 import { likenessOf } from "./likeness.js";
-import type { Split } from "./manifest.js";
 import { buildPrompt, type PromptMeter, type PromptTemplate } from "./prompt.js";
 import { cleanTests, type RemovedTests, type TestCaps } from "./quality.js";
-import type { Draft, Drop, RawRow, RowPlace, Source } from "./source.js";
+import type { Draft, Drop, RawRow, RowPlace, Source, Split } from "./source.js";
 
 /** A problem that passed the checks, before it has its name. */
 export interface Candidate {

@@ -4,6 +4,9 @@
  */
 import type { CompareRule, Problem, Tests } from "../core/problem.js";
 
+/** Which of the two files of a training run. */
+export type Split = "train" | "validation";
+
 /** A problem before it has its prompt. */
 export interface Draft {
   /** The data set's own name for the problem; null where it has none that is stable. */
