@@ -190,11 +190,11 @@ export function addExtraOverrides(
 ): string[] {
   const words = overrides.map(formatOverride);
   for (const word of extra) {
-    const match = /^(\+{0,2}|~)([\w.]+)(=|$)/.exec(word);
+    const match = /^(\+{0,2})([\w.]+)=|^(~)([\w.]+)/.exec(word);
     if (match === null) {
       throw new ConfigError(`launch.extra_overrides: expected key=value, found ${word}`);
     }
-    const [, prefix, key] = match;
+    const [prefix, key] = [match[1] ?? match[3], match[2] ?? match[4]];
     const dead = DEAD_KEYS.find(
       (entry) => entry.in.includes(release.series) && isBelow(key, entry.prefix),
     );
