@@ -10,7 +10,7 @@ from resource import struct_rusage
 from typing import NoReturn
 
 from hidden import hidden
-from worker import Ends
+from channel import Ends
 
 STDERR_KEPT = 4096
 CHUNK = 1 << 16

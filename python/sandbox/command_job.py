@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import supervisor
 from child import Child
+from command import Command
 from jobs import Limits
 from processes import sweep
 from tests_job import TestsJob
@@ -26,7 +27,7 @@ class CommandJob(TestsJob):
         job_id: int,
         limits: Limits,
         body: memoryview,
-        command: supervisor.Command,
+        command: Command,
     ) -> None:
         super().__init__(host, job_id, limits, body)
         self._command = command
@@ -69,6 +70,6 @@ class CommandJob(TestsJob):
             sweep(self.host.children())
 
 
-def command_of(header: dict) -> supervisor.Command:
+def command_of(header: dict) -> Command:
     """The command of a request."""
-    return supervisor.Command(**{name: header[name] for name in supervisor.Command._fields})
+    return Command(**{name: header[name] for name in Command._fields})

@@ -31,6 +31,13 @@ class Limits(NamedTuple):
     output_bytes: int
 
 
+def limits_of(header: dict) -> Limits:
+    """The limits of a request."""
+    return Limits(
+        header["cpu_ms"] / 1000, header["wall_ms"] / 1000, header["memory"], header["output"]
+    )
+
+
 class Job:
     """Common to all jobs: the child, its limits, how it ends."""
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 import gc
 import json
 import os
-import select
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -28,12 +26,12 @@ import worker  # noqa: E402
 from child import Child  # noqa: E402
 from command_job import CommandJob, command_of  # noqa: E402
 from hidden import hidden  # noqa: E402
-from jobs import Job, Limits  # noqa: E402
+from jobs import Job, limits_of  # noqa: E402
+from loop import READABLE, WRITABLE, Loop  # noqa: E402
 from session_job import SessionJob  # noqa: E402
 from tests_job import TestsJob  # noqa: E402
 
 OUTPUT_BYTES = 1 << 18
-READABLE, WRITABLE = select.POLLIN, select.POLLOUT
 # Modules that programs use most; each one more makes every fork dearer.
 WARM = "bisect collections copy functools heapq io itertools math operator random re string typing"
 
@@ -48,10 +46,9 @@ class Server:
         self.link = link.Link(requests, answers)
         # Made here, in the process that serves: fork leaves hidden memory out.
         self.output = memoryview(hidden(OUTPUT_BYTES))
-        self._poll = select.poll()
-        self._poll.register(requests, READABLE)
-        self._requests, self._answers = requests, answers
-        self._handlers: dict[int, Callable[[], None]] = {}
+        self._loop = Loop()
+        self._loop.listen(requests, READABLE, self._serve_requests)
+        self._answers = answers
         self._jobs: dict[int, Job] = {}
         self._queue: deque[Job] = deque()
         # The job that runs; sessions run beside it.
@@ -64,22 +61,13 @@ class Server:
         self._spare = self._spawn()
         self.link.send(link.READY, 0, stdout=json.dumps(report).encode())
 
-    def loop(self) -> NoReturn:
+    def serve(self) -> NoReturn:
         """Serves until Node goes."""
         while True:
             now = time.monotonic()
             due = min((job.look_at for job in self._jobs.values() if job.look_at), default=None)
-            timeout = None if due is None else max(0.0, due - now) * 1000 + 0.5
-            # Backwards: deaths before errors before reports. `watch` registers them so that a
-            # report found means that all errors before it are found too.
-            for fd, _ in reversed(self._poll.poll(timeout)):
-                if fd == self._requests:
-                    self._serve_requests()
-                else:
-                    # A handler may have forgotten a descriptor that comes later in this round.
-                    handler = self._handlers.get(fd)
-                    if handler is not None:
-                        handler()
+            timeout = None if due is None else max(0.0, due - now) + 0.0005
+            self._loop.round(timeout)
             self._watch_answers()
             now = time.monotonic()
             for job in list(self._jobs.values()):
@@ -89,11 +77,11 @@ class Server:
     def _serve_requests(self) -> None:
         try:
             for header, body in self.link.requests():
-                self._serve(header, body)
+                self._take(header, body)
         except EOFError:
             self.end()
 
-    def _serve(self, header: dict, body: memoryview) -> None:
+    def _take(self, header: dict, body: memoryview) -> None:
         verb, job_id = header["op"], header["id"]
         if verb == "send":
             session = self._jobs.get(job_id)
@@ -122,6 +110,7 @@ class Server:
             self._queue.append(job)
 
     def take_spare(self) -> Child:
+        """A process that was forked beforehand and waits for its program."""
         child, self._spare = self._spare, None
         return child if child is not None else self._spawn()
 
@@ -135,38 +124,32 @@ class Server:
         return frozenset(known | ({self._spare.pid} if self._spare is not None else set()))
 
     def watch(self, child: Child, job: Job) -> None:
+        """Tells the job of what happens to the child; meanwhile forks the next one."""
         for fd, handler in (
             (child.report, job.on_report),
             (child.stderr, child.take_errors),
             (child.pidfd, job.on_death),
         ):
-            self._listen(fd, READABLE, handler)
+            self._loop.listen(fd, READABLE, handler)
         if self._spare is None:
             self._spare = self._spawn()
 
     def unwatch(self, child: Child) -> None:
+        """Stops telling."""
         for fd in (child.report, child.stderr, child.pidfd, child.control):
-            self._forget(fd)
+            self._loop.forget(fd)
 
     def watch_report(self, job: Job) -> None:
-        self._listen(job.child.report, READABLE, job.on_report)
+        self._loop.listen(job.child.report, READABLE, job.on_report)
 
     def unwatch_report(self, child: Child) -> None:
-        self._forget(child.report)
+        self._loop.forget(child.report)
 
     def watch_control(self, session: SessionJob) -> None:
-        self._listen(session.child.control, WRITABLE, session.on_writable)
+        self._loop.listen(session.child.control, WRITABLE, session.on_writable)
 
     def unwatch_control(self, child: Child) -> None:
-        self._forget(child.control)
-
-    def _listen(self, fd: int, events: int, handler: Callable[[], None]) -> None:
-        self._handlers[fd] = handler
-        self._poll.register(fd, events)
-
-    def _forget(self, fd: int) -> None:
-        if self._handlers.pop(fd, None) is not None:
-            self._poll.unregister(fd)
+        self._loop.forget(child.control)
 
     def cancel(self, job: Job) -> None:
         """Ends a job that nobody wants more of."""
@@ -174,10 +157,12 @@ class Server:
         self.finish(job)
 
     def fail(self, job: Job, reason: str) -> None:
+        """Ends a job for a fault of the sandbox's own."""
         self.link.send(link.FAILURE, job.id, stdout=reason.encode("utf-8", "replace"))
         self.finish(job)
 
     def finish(self, job: Job) -> None:
+        """Ends a job and starts the next one that waits."""
         if self._jobs.pop(job.id, None) is None:
             return
         if self._running is job:
@@ -190,12 +175,12 @@ class Server:
 
     def _watch_answers(self) -> None:
         """Waits for room in Node's pipe when something is left to send."""
-        is_watched = self._answers in self._handlers
+        is_watched = self._answers in self._loop
         if self.link.is_clear == is_watched:
             if is_watched:
-                self._forget(self._answers)
+                self._loop.forget(self._answers)
             else:
-                self._listen(self._answers, WRITABLE, self._drain)
+                self._loop.listen(self._answers, WRITABLE, self._drain)
 
     def _drain(self) -> None:
         self.link.flush()
@@ -212,17 +197,10 @@ class Server:
         os._exit(0)
 
 
-def limits_of(header: dict) -> Limits:
-    """The limits of a request."""
-    return Limits(
-        header["cpu_ms"] / 1000, header["wall_ms"] / 1000, header["memory"], header["output"]
-    )
-
-
 if __name__ == "__main__":
     setup.set_stack_limit()
     main_settings = json.loads(sys.argv[1])
     main_settings["server_pid"] = os.getpid()
     main_settings["namespaces"] = outer.enter() if main_settings["outer"] else ([], "")
     setup.warm(WARM.split() + main_settings["preload"], main_settings["paths"])
-    Server(main_settings).loop()
+    Server(main_settings).serve()

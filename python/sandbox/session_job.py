@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import link
-import worker
+import channel
 from hidden import hidden
 from jobs import Job, Limits
 
@@ -36,7 +36,7 @@ class SessionJob(Job):
         """Turns a fresh process into one end of the conversation."""
         child = self.child = self.host.take_spare()
         limits = self.limits
-        order = worker.ORDER.pack(
+        order = channel.ORDER.pack(
             limits.memory_bytes, limits.output_bytes, limits.output_bytes + 1, 0, 0, self._role
         )
         os.write(child.control, order)

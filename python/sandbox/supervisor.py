@@ -11,14 +11,15 @@ import select
 import signal
 import struct
 import time
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import harden
 import kernel
 import landlock
 import link
 import seccomp
-import worker
+from channel import CONTROL, REPORT, STDERR, STDIN, STDOUT, Ends, settle
+from command import Command, rights_of
 from jobs import CPU_SLACK_S, Limits
 from processes import descendants, starved_seconds, sweep
 
@@ -28,42 +29,16 @@ RESULT = struct.Struct("<BBxxIII")
 MOST_PROCESSES = 64
 # How often time, memory and output are looked at; compiled programs touch memory fast.
 LOOK_S = 0.01
-WRITE_RIGHTS = 0b1_0001_1011_1111 | 1 << 13 | landlock.TRUNCATE
-READ_RIGHTS = landlock.READ | landlock.READ_DIR
-DEVICE_RIGHTS = landlock.READ | landlock.WRITE | landlock.TRUNCATE
-DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 
 
-class Command(NamedTuple):
-    """What to run and what it may touch."""
-
-    argv: list[str]
-    env: dict[str, str]
-    cwd: str
-    # native: one process with threads; tree: may fork; compile: may also change files
-    profile: str
-    read: list[str]
-    execute: list[str]
-    write: list[str]
-    # Whether to run as the server's user for programs, where there is one.
-    own_user: bool
-    # Bytes of address space; None for runtimes that reserve far more than they use.
-    address_bytes: int | None
-    # Bytes of private writable memory, for those.
-    data_bytes: int | None
-    file_bytes: int
-
-
-def serve(
-    ends: worker.Ends, layers: harden.Layers, command: Command, limits: Limits
-) -> NoReturn:
+def serve(ends: Ends, layers: harden.Layers, command: Command, limits: Limits) -> NoReturn:
     """Runs the command each time the server says so, until the server hangs up."""
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    worker.settle(ends, None)
+    settle(ends, None)
     if not command.own_user:
         layers = layers._replace(uid=None)
-    while os.read(worker.CONTROL, 1):
-        os.write(worker.REPORT, RESULT.pack(*Run(layers, command, limits).result()))
+    while os.read(CONTROL, 1):
+        os.write(REPORT, RESULT.pack(*Run(layers, command, limits).result()))
     os._exit(0)
 
 
@@ -76,7 +51,7 @@ class Run:
         self._peak = 0
         self._base = children_seconds()
         self._started = time.monotonic()
-        os.lseek(worker.STDIN, 0, os.SEEK_SET)
+        os.lseek(STDIN, 0, os.SEEK_SET)
         me = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
@@ -101,13 +76,13 @@ class Run:
         pidfd = os.pidfd_open(self._pid)
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
-        poll.register(worker.CONTROL, select.POLLIN)
+        poll.register(CONTROL, select.POLLIN)
         wall_end = self._started + self._limits.wall_s
         try:
             while True:
                 left = wall_end - time.monotonic()
                 events = dict(poll.poll(max(0.001, min(left, LOOK_S)) * 1000))
-                if worker.CONTROL in events:
+                if CONTROL in events:
                     # The server has gone, or nobody wants the result.
                     sweep()
                     os._exit(0)
@@ -138,7 +113,7 @@ class Run:
             return link.SIGNALED
         if memory > limits.memory_bytes:
             return link.MEMORY_LIMIT
-        if os.fstat(worker.STDOUT).st_size > limits.output_bytes:
+        if os.fstat(STDOUT).st_size > limits.output_bytes:
             return link.OUTPUT_LIMIT
         return None
 
@@ -149,7 +124,7 @@ class Run:
         status = os.waitpid(self._pid, 0)[1]
         # What it left behind dies with it; its own end is what counts.
         sweep()
-        if os.fstat(worker.STDOUT).st_size > self._limits.output_bytes:
+        if os.fstat(STDOUT).st_size > self._limits.output_bytes:
             return link.OUTPUT_LIMIT, 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
@@ -163,7 +138,7 @@ class Run:
         try:
             command, layers = self._command, self._layers
             harden.die_with(parent)
-            for number, end in enumerate((worker.STDIN, worker.STDOUT, worker.STDERR)):
+            for number, end in enumerate((STDIN, STDOUT, STDERR)):
                 os.dup2(end, number)
             os.closerange(3, 1 << 16)
             os.chdir(command.cwd)
@@ -184,15 +159,6 @@ class Run:
         except BaseException as error:
             os.write(2, f"sandbox: {error!r}".encode("utf-8", "replace"))
         os._exit(127)
-
-
-def rights_of(command: Command) -> dict[str, int]:
-    """What the command may do with which files."""
-    rights = {path: READ_RIGHTS for path in [*command.read, "/proc/self"]}
-    rights.update({path: READ_RIGHTS | landlock.EXECUTE for path in command.execute})
-    rights.update({path: WRITE_RIGHTS for path in command.write})
-    rights.update({path: DEVICE_RIGHTS for path in DEVICES})
-    return rights
 
 
 def children_seconds() -> float:

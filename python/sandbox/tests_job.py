@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import link
-import worker
+import channel
 from child import Child
 from hidden import hidden
 from jobs import CPU_SLACK_S, Job, Limits
@@ -38,7 +38,7 @@ class TestsJob(Job):
         self._output = host.output
         largest = max([limits.output_bytes + 1, *sizes])
         cpu_s = int(limits.cpu_s * (self._tests + 1)) + 2
-        self._order = worker.ORDER.pack(
+        self._order = channel.ORDER.pack(
             limits.memory_bytes, limits.output_bytes, largest, cpu_s, sizes[0], 0
         )
 
@@ -84,14 +84,14 @@ class TestsJob(Job):
     def on_report(self) -> None:
         """Takes what the child says of itself."""
         try:
-            data = os.read(self.child.report, worker.NOTE.size)
+            data = os.read(self.child.report, channel.NOTE.size)
         except BlockingIOError:
             return
-        if len(data) < worker.NOTE.size:
+        if len(data) < channel.NOTE.size:
             # It closed its end. Its death or a limit comes next.
             self.host.unwatch_report(self.child)
             return
-        kind, code, out_of_memory, figure = worker.NOTE.unpack(data)
+        kind, code, out_of_memory, figure = channel.NOTE.unpack(data)
         if self._compiling and kind == b"C":
             self._compiling = False
             self.cpu_base = figure / 1e6
