@@ -285,6 +285,7 @@ export const HEALTH_RULES: readonly HealthRule[] = [
       if (train.length < 21) return null;
       const [then, now] = [train[train.length - 21].metrics, train[train.length - 1].metrics];
       const [before, after] = [then["response_length/mean"], now["response_length/mean"]];
+      if (before === undefined || after === undefined) return null;
       if (after <= 1.5 * before || now["reward/pass_rate"] - then["reward/pass_rate"] >= 0.02) {
         return null;
       }
