@@ -1,5 +1,6 @@
 /** `rlvr doctor`: what this machine offers, room by room, and what to do about what is missing. */
 import type { Command } from "commander";
+import { checkVerl } from "./doctor-verl.js";
 import { type Examination, examineSandbox } from "../verify/sandbox/examine.js";
 
 /** One line of the report. */
@@ -22,15 +23,21 @@ const MARKS = { ok: "✓", weaker: "!", missing: "✗" };
 
 /** Defines the command. */
 export function define(command: Command): void {
-  command.option("--json", "print the facts as JSON").action(async (options: { json?: true }) => {
-    const facts: Record<string, unknown> = {};
-    for (const [room, check] of Object.entries(CHECKS)) {
-      const { facts: found, findings } = await check();
-      facts[room] = found;
-      if (!options.json) process.stdout.write(`${room}\n${findings.map(lineOf).join("")}`);
-    }
-    if (options.json) process.stdout.write(`${JSON.stringify(facts)}\n`);
-  });
+  command
+    .argument("[words...]", "engine=verl, with a config file or key=value, examines a launch of it")
+    .option("--json", "print the facts as JSON")
+    .action(examine);
+}
+
+async function examine(words: string[], options: { json?: true }): Promise<void> {
+  const facts: Record<string, unknown> = {};
+  const checks = words.length === 0 ? CHECKS : { ...CHECKS, verl: () => checkVerl(words) };
+  for (const [room, check] of Object.entries(checks)) {
+    const { facts: found, findings } = await check();
+    facts[room] = found;
+    if (!options.json) process.stdout.write(`${room}\n${findings.map(lineOf).join("")}`);
+  }
+  if (options.json) process.stdout.write(`${JSON.stringify(facts)}\n`);
 }
 
 const lineOf = ({ state, what, detail }: Finding) => `  ${MARKS[state]} ${what}: ${detail}\n`;

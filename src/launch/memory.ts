@@ -2,9 +2,9 @@
  * How much memory a run needs, estimated from the number of parameters. Rough on purpose: it is for
  * telling "fits" from "cannot fit" before an hour of start-up, not for tuning.
  *
- * Per trained parameter: weights and gradient in the training type, two moments in float32; bf16
- * copies for the inference engine and the reference policy. Activations and logits are those of one
- * micro-batch. Sharding divides all of that by the number of GPUs.
+ * At rest, per trained parameter: the weight in its type and two moments in float32. On top of that,
+ * at different moments, the inference engine's share, or the gradient and one micro-batch's logits
+ * and checkpointed activations. Sharding divides weights, moments and gradients by the GPUs.
  */
 import type { Config } from "../config/schema.js";
 
@@ -21,6 +21,7 @@ export interface MemoryEstimate {
   reference: number;
   rollout: number;
   activations: number;
+  gradient: number;
   /** The largest sum that is needed at one moment. */
   peak: number;
 }
@@ -56,11 +57,8 @@ export function estimateMemory(
   // LoRA on all linear layers trains about 2 · rank / width of the weights.
   const trained =
     model.lora_rank > 0 ? Math.min(parameters, model.lora_rank * parameters * 7e-4) : parameters;
-  const role = (offload: { param: boolean; optimizer: boolean }, count: number) =>
-    ((offload.param ? 0 : parameters * weightBytes) +
-      count * weightBytes +
-      (offload.optimizer ? 0 : count * 8)) /
-    gpus;
+  const rest = (offload: { param: boolean; optimizer: boolean }, count: number) =>
+    ((offload.param ? 0 : parameters * weightBytes) + (offload.optimizer ? 0 : count * 8)) / gpus;
   const hasCritic = config.critic.enable ?? config.algorithm.adv_estimator === "gae";
   const hasReference = config.algorithm.use_kl_in_reward || actor.use_kl_loss;
   const tokens = actor.use_dynamic_bsz
@@ -68,12 +66,12 @@ export function estimateMemory(
     : (actor.ppo_micro_batch_size_per_gpu ?? 1) *
       (config.data.max_prompt_length + config.data.max_response_length);
   const bytes = {
-    actor: role(
+    actor: rest(
       { param: actor.fsdp_config.param_offload, optimizer: actor.fsdp_config.optimizer_offload },
       trained,
     ),
     critic: hasCritic
-      ? role(
+      ? rest(
           {
             param: config.critic.fsdp.param_offload,
             optimizer: config.critic.fsdp.optimizer_offload,
@@ -90,5 +88,7 @@ export function estimateMemory(
     activations: tokens * (vocabulary * 4 + Math.sqrt(parameters) * 2),
   };
   const held = bytes.actor + bytes.critic + bytes.reference;
-  return { ...bytes, peak: held + Math.max(bytes.rollout, bytes.activations) };
+  // One model is updated at a time, and the inference engine sleeps meanwhile.
+  const gradient = ((hasCritic ? parameters : trained) * weightBytes) / gpus;
+  return { ...bytes, gradient, peak: held + Math.max(bytes.rollout, bytes.activations + gradient) };
 }

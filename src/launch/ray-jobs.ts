@@ -5,6 +5,8 @@
  * Source: Ray 2.x, "Ray Jobs REST API" (POST /api/jobs/, GET /api/jobs/{id}, GET
  * /api/jobs/{id}/logs, POST /api/jobs/{id}/stop).
  */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { z } from "zod";
 import { LaunchError } from "../core/errors.js";
 
@@ -82,26 +84,18 @@ export class RayJobs {
 
   async #call<T>(method: string, path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
     const url = `${this.#address}${path}`;
-    let response: Response;
+    let response: { status: number; text: string };
     try {
-      response = await fetch(url, {
-        method,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-      });
+      response = await send(url, method, body === undefined ? null : JSON.stringify(body));
     } catch (cause) {
       throw new LaunchError(
         `ray: no answer from ${url}; is the head running, with --dashboard-host reachable from here?`,
         { cause },
       );
     }
-    const text = await response.text();
-    if (!response.ok) {
-      throw new LaunchError(
-        `ray: ${method} ${url} answered ${response.status}: ${text.slice(0, 500)}`,
-      );
+    const { status, text } = response;
+    if (status >= 300) {
+      throw new LaunchError(`ray: ${method} ${url} answered ${status}: ${text.slice(0, 500)}`);
     }
     try {
       return schema.parse(JSON.parse(text));
@@ -109,4 +103,22 @@ export class RayJobs {
       throw new LaunchError(`ray: ${url} answered what is not Ray's Jobs API`, { cause });
     }
   }
+}
+
+/** Ray takes what `fetch` sends for a browser's and refuses it, hence the plain request. */
+function send(url: string, method: string, body: string | null) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const request = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const headers = { accept: "application/json", "content-type": "application/json" };
+    const options = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const sent = request(url, options, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end(body ?? undefined);
+  });
 }
