@@ -1,12 +1,12 @@
 /** Everything the dashboard asks of the service. Types come from the rooms that answer. */
 import type { Problem } from "../src/core/problem.js";
 import type { Rollout } from "../src/core/rollout.js";
-import type { MetricsRecord } from "../src/core/run.js";
+import type { HealthEvent, MetricsRecord } from "../src/core/run.js";
 import type { RunEvaluation } from "../src/report/run-evaluations.js";
 import type { PhaseMark } from "../src/report/phases.js";
 import type { SeriesAnswer } from "../src/report/metrics-table.js";
 import type { RolloutPage } from "../src/report/rollout-table.js";
-import type { HealthEvent, RunSummary } from "../src/report/run-store.js";
+import type { RunSummary } from "../src/report/run-store.js";
 import type { VerifyResult } from "../src/verify/verify.js";
 
 /** A run with what its first screen needs. */

@@ -30,8 +30,9 @@ export interface ChartProps {
   isStacked?: boolean;
   isTime: boolean;
   isLog: boolean;
-  /** Vertical marks, e.g. the phases of training. */
+  /** Vertical marks, e.g. the phases of training; only some charts write their labels. */
   marks: { x: number; label: string }[];
+  hasMarkLabels?: boolean;
   /** Chosen range, or null for all. */
   range: [number, number] | null;
   onRange: (range: [number, number] | null) => void;
@@ -141,7 +142,10 @@ function optionsOf(element: HTMLElement, latest: { current: ChartProps }): uPlot
     height: latest.current.height ?? 190,
     legend: { show: false },
     cursor: { sync: { key: SYNC.key }, drag: { x: true, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime }, y: isLog ? { distr: 3 } : { range: rangeOf } },
+    scales: {
+      x: { time: isTime },
+      y: isLog ? { distr: 3 } : { range: isStacked === true ? stackRange : rangeOf },
+    },
     axes: [
       { ...axis, size: 32 },
       {
@@ -153,7 +157,7 @@ function optionsOf(element: HTMLElement, latest: { current: ChartProps }): uPlot
     series: [{}, ...lines],
     bands,
     hooks: {
-      draw: [(plot) => drawMarks(plot, latest.current.marks, colorOf("mark"))],
+      draw: [(plot) => drawMarks(plot, latest.current, colorOf("mark"))],
       setCursor: [(plot) => showValues(plot, element, latest.current)],
       setSelect: [
         (plot) => {
@@ -192,6 +196,12 @@ function rangeOf(_: uPlot, min: number | null, max: number | null): [number, num
   return [min >= 0 && min - room < 0 ? 0 : min - room, max + room];
 }
 
+/** A stack stands on 0. */
+const stackRange = (_: uPlot, __: number | null, max: number | null): [number, number] => [
+  0,
+  max === null || max <= 0 ? 1 : max * 1.02,
+];
+
 function linesOf(series: ChartSeries[], isStacked: boolean, colorOf: (name: string) => string) {
   const lines: uPlot.Series[] = [];
   const bands: uPlot.Band[] = [];
@@ -218,12 +228,13 @@ function linesOf(series: ChartSeries[], isStacked: boolean, colorOf: (name: stri
   return { lines, bands };
 }
 
-function drawMarks(plot: uPlot, marks: ChartProps["marks"], color: string): void {
+function drawMarks(plot: uPlot, { marks, hasMarkLabels }: ChartProps, color: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = color;
   ctx.fillStyle = color;
   ctx.font = `${10 * devicePixelRatio}px system-ui`;
+  ctx.textAlign = "left";
   ctx.setLineDash([4, 4]);
   for (const { x, label } of marks) {
     const left = plot.valToPos(x, "x", true);
@@ -232,7 +243,9 @@ function drawMarks(plot: uPlot, marks: ChartProps["marks"], color: string): void
     ctx.moveTo(left, bbox.top);
     ctx.lineTo(left, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(label, left + 4, bbox.top + 11 * devicePixelRatio);
+    if (hasMarkLabels === true) {
+      ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 10 * devicePixelRatio);
+    }
   }
   ctx.restore();
 }

@@ -1,17 +1,12 @@
 /** Health in words: what was seen, why it matters, what to do; the newest of each rule. */
-import type { HealthEvent } from "../src/report/run-store.js";
-
-const textOf = (event: HealthEvent, key: string): string => {
-  const value = event[key];
-  return value === undefined || value === null ? "" : String(value);
-};
+import type { HealthEvent } from "../src/core/run.js";
+import { short } from "./words.js";
 
 /** The panel; silent runs say so. */
 export function HealthPanel({ events }: { events: HealthEvent[] }) {
   const newest = new Map<string, { event: HealthEvent; count: number }>();
   for (const event of events) {
-    const rule = textOf(event, "rule");
-    newest.set(rule, { event, count: (newest.get(rule)?.count ?? 0) + 1 });
+    newest.set(event.rule, { event, count: (newest.get(event.rule)?.count ?? 0) + 1 });
   }
   if (newest.size === 0) {
     return (
@@ -24,17 +19,17 @@ export function HealthPanel({ events }: { events: HealthEvent[] }) {
     <section class="health" aria-label="Health" role="status">
       <h2>Health</h2>
       <ul>
-        {[...newest].map(([rule, { event, count }]) => (
-          <li key={rule} class={`level-${textOf(event, "level")}`}>
+        {[...newest.values()].map(({ event, count }) => (
+          <li key={event.rule} class={`level-${event.severity}`}>
             <strong>
-              <span aria-hidden="true">⚠</span> {rule.replaceAll("_", " ")}
+              <span aria-hidden="true">⚠</span> {event.title}
             </strong>{" "}
             <span class="muted">
-              step {textOf(event, "step")}
-              {count > 1 && `, ${count} times`}
+              {event.severity}, step {event.step}
+              {count > 1 && `, ${count} times`} · {event.metric} {short(event.value)}
             </span>
-            <p>{textOf(event, "evidence")}</p>
-            <p class="advice">{textOf(event, "advice")}</p>
+            <p>{event.evidence}</p>
+            <p class="advice">{event.advice}</p>
           </li>
         ))}
       </ul>

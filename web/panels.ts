@@ -20,15 +20,16 @@ export interface Panel {
   }[];
 }
 
-const PHASES = [
-  "gen",
-  "reward",
-  "old_log_prob",
-  "ref",
-  "values",
-  "adv",
-  "update_critic",
-  "update_actor",
+/** Phases of a step in their order, with the colours of their areas. */
+const PHASES: [phase: string, color: string][] = [
+  ["gen", "series-1"],
+  ["reward", "series-2"],
+  ["old_log_prob", "series-5"],
+  ["ref", "series-4"],
+  ["values", "verdict-no_program"],
+  ["adv", "verdict-time_limit"],
+  ["update_critic", "series-6"],
+  ["update_actor", "series-3"],
 ];
 
 /** Every chart; those without data in a run are left out. */
@@ -115,7 +116,7 @@ export const PANELS: Panel[] = [
     isStacked: true,
     lines: [
       { metric: "group/solve_all", label: "all solved", color: "verdict-accepted" },
-      { metric: "group/mixed", label: "mixed", color: "series-2" },
+      { metric: "group/mixed", label: "mixed", color: "series-5" },
       { metric: "group/solve_none", label: "none solved", color: "verdict-wrong_answer" },
     ],
   },
@@ -135,10 +136,10 @@ export const PANELS: Panel[] = [
     hint: "Sampling and updating dominate; judging under 15 %.",
     screen: 1,
     isStacked: true,
-    lines: PHASES.map((phase, i) => ({
+    lines: PHASES.map(([phase, color]) => ({
       metric: `timing_s/${phase}`,
       label: phase.replaceAll("_", " "),
-      color: `series-${(i % 6) + 1}`,
+      color,
     })),
   },
   {

@@ -34,6 +34,10 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Turn a GGUF model file into a model directory.",
     load: () => import("./import.js"),
   },
+  serve: {
+    summary: "Serve the verifier over HTTP, and the dashboard of a folder of runs.",
+    load: () => import("./serve.js"),
+  },
   doctor: {
     summary: "Say what this machine offers: isolation, interpreters, compilers.",
     load: () => import("./doctor.js"),

@@ -8,7 +8,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { DataError } from "../core/errors.js";
-import { readRunInfo, type RunInfo, runPaths } from "../core/run.js";
+import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
 import { LineTail } from "./line-tail.js";
 import { MetricsTable } from "./metrics-table.js";
 import { RolloutTable } from "./rollout-table.js";
@@ -36,9 +36,6 @@ export interface RunSummary {
   /** What is wrong with the directory, in words. */
   problems: string[];
 }
-
-/** One health event, as training writes it; `rule` names the row of docs/METRICS.md. */
-export type HealthEvent = Record<string, unknown>;
 
 /** A run held open. */
 export interface OpenRun {

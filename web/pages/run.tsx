@@ -253,6 +253,7 @@ function Charts({
           isTime={isTime}
           isLog={isLog && panel.isStacked !== true}
           marks={phases}
+          hasMarkLabels={panel.title === "Pass rate"}
           range={range}
           onRange={(chosen) => change({ range: chosen })}
         />

@@ -1,0 +1,100 @@
+/** `rlvr serve`: the verifier over HTTP and, with --runs, the dashboard. */
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { type Command, InvalidArgumentError } from "commander";
+import { RunStore } from "../report/run-store.js";
+import { mountDashboard } from "../service/dashboard.js";
+import { mountRunRoutes } from "../service/run-api.js";
+import { startService } from "../service/server.js";
+import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
+import { openSandbox } from "../verify/sandbox/open.js";
+import type { IsolationLevel } from "../verify/sandbox.js";
+import { createVerifier, defaultVerifierOptions } from "../verify/verify.js";
+import { VERSION } from "./version.js";
+
+interface Flags {
+  host: string;
+  port: number;
+  socket?: string;
+  runs?: string;
+  token?: string;
+  workers: number;
+  queue: number;
+  deadline: number;
+  maxBody: number;
+  requireIsolation: IsolationLevel;
+  reward?: string;
+  rewardName: string;
+}
+
+/** Defines the command. */
+export function define(command: Command): void {
+  command
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <n>", "port; 0 takes a free one", integer, 8710)
+    .option("--socket <path>", "Unix socket instead of an address")
+    .option("--runs <folder>", "show the runs in this folder as a dashboard")
+    .option("--token <secret>", "bearer token to ask for; needed beyond loopback")
+    .option("--workers <n>", "sandbox servers", integer, availableParallelism())
+    .option("--queue <n>", "completions that may wait", integer, 20_000)
+    .option("--deadline <seconds>", "longest wait for a free sandbox", integer, 600)
+    .option("--max-body <megabytes>", "largest request", integer, 64)
+    .option("--require-isolation <level>", "refuse to start below: none, basic or full", "basic")
+    .option("--reward <file>", "TypeScript or JavaScript file with a reward of your own")
+    .option("--reward-name <name>", "the function it exports", "computeScore")
+    .addHelpText("after", "\nExample:\n  rlvr serve --runs runs/\n")
+    .action(run);
+}
+
+async function run(flags: Flags): Promise<void> {
+  const { requireIsolation, workers } = flags;
+  const warn = (warning: string) => process.stderr.write(`rlvr: ${warning}\n`);
+  const sandbox = await openSandbox({ workers, requireIsolation, onWarning: warn });
+  const builtIn = await createVerifier({ ...defaultVerifierOptions(), workers, sandbox });
+  const verifier =
+    flags.reward === undefined
+      ? builtIn
+      : withCustomReward(builtIn, await loadCustomReward(flags.reward, flags.rewardName));
+  const pageToken = flags.runs === undefined ? null : randomBytes(16).toString("hex");
+  const { runs } = flags;
+  const service = await startService(
+    {
+      verifier,
+      sandbox,
+      options: {
+        version: VERSION,
+        token: flags.token ?? null,
+        pageToken,
+        maxBodyBytes: flags.maxBody * 2 ** 20,
+        // One more than runs at once, so that a sandbox never waits for Node.
+        concurrency: workers * 2,
+        queueCapacity: flags.queue,
+        deadlineMs: flags.deadline * 1000,
+      },
+      ...(runs === undefined ? {} : { routes: (app) => mountPages(app, runs) }),
+    },
+    flags.socket === undefined ? { host: flags.host, port: flags.port } : { socket: flags.socket },
+  );
+  const address = pageToken === null ? service.url : `${service.url}/#/?token=${pageToken}`;
+  process.stderr.write(`rlvr: serving on ${address} (isolation ${sandbox.level})\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  process.stderr.write("rlvr: finishing what was accepted\n");
+  await service.close();
+  await verifier.close();
+  await sandbox.close();
+}
+
+function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: string): void {
+  mountRunRoutes(app, new RunStore(runs));
+  mountDashboard(app, fileURLToPath(new URL("../web", import.meta.url)));
+}
+
+function integer(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0)
+    throw new InvalidArgumentError("expected a whole number");
+  return value;
+}
