@@ -1,0 +1,146 @@
+/** `rlvr train engine=verl` as a user runs it, with the stand-in for veRL and a real service. */
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readRunInfo } from "../../src/core/run.js";
+
+const inProject = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+let dir = "";
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "verl-cli-"));
+  const python = `#!/bin/sh\nexport FAKE_PYTHON=$0\nexec python3 ${inProject("test/verl/fake_verl.py")} "$@"\n`;
+  // Two GPUs, as nvidia-smi would list them.
+  const gpus = "#!/bin/sh\necho 'NVIDIA H100, 81559, 81000'\necho 'NVIDIA H100, 81559, 81000'\n";
+  for (const [name, text] of Object.entries({ python, "nvidia-smi": gpus })) {
+    writeFileSync(join(dir, name), text);
+    chmodSync(join(dir, name), 0o755);
+  }
+  const problem = {
+    id: "sum/1",
+    source: "apps",
+    prompt: [{ role: "user", content: "Print the sum." }],
+    tests: { kind: "stdio", cases: [{ input: "1 2\n", output: "3\n" }] },
+  };
+  writeFileSync(join(dir, "train.jsonl"), (JSON.stringify(problem) + "\n").repeat(128));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Runs the command; `onText` may act on what it prints so far. */
+function rlvr(
+  fake: object,
+  words: string[],
+  onText: (text: string, stop: () => void) => void = () => {},
+) {
+  const args = ["--import", "tsx", inProject("src/cli/main.ts"), "train", "engine=verl"];
+  const child = spawn(
+    process.execPath,
+    [
+      ...args,
+      ...["--preset", "qwen2.5-coder-0.5b-1gpu", `launch.python=${join(dir, "python")}`],
+      ...[
+        `data.train_files=${join(dir, "train.jsonl")}`,
+        `data.val_files=${join(dir, "train.jsonl")}`,
+      ],
+      ...[
+        "--out",
+        join(dir, "run"),
+        "trainer.total_training_steps=4",
+        "verifier.workers=1",
+        ...words,
+      ],
+    ],
+    {
+      cwd: inProject("."),
+      env: {
+        ...process.env,
+        PATH: `${dir}:${process.env.PATH}`,
+        FAKE_VERL: JSON.stringify({ rows: ROWS, ...fake }),
+      },
+    },
+  );
+  let text = "";
+  let isStopped = false;
+  const onData = (chunk: Buffer) => {
+    text += chunk.toString();
+    onText(text, () => {
+      if (!isStopped) child.kill("SIGINT");
+      isStopped = true;
+    });
+  };
+  child.stdout.on("data", onData);
+  child.stderr.on("data", onData);
+  return new Promise<{ code: number | null; text: string }>((resolve) =>
+    child.on("close", (code) => resolve({ code, text })),
+  );
+}
+
+const GROUND_TRUTH = JSON.stringify({ problem_id: "sum/1", inputs: ["1 2\n"], outputs: ["3\n"] });
+const ROWS = [
+  { output: "```python\nprint(sum(map(int, input().split())))\n```", gts: GROUND_TRUTH },
+  { output: "```python\nprint(4)\n```", gts: GROUND_TRUTH },
+];
+
+describe("rlvr train engine=verl", () => {
+  test("runs to its end: the chapter's lines, verdicts of the real sandbox, exit 0", async () => {
+    const { code, text } = await rlvr({}, []);
+    expect(text).toMatch(/\[Step 4\] +train \| reward\/score=0\.40 \| reward\/pass_rate=0\.50/);
+    expect(text).toMatch(/next: rlvr merge .*global_step_4/);
+    expect(code).toBe(0);
+    const rollouts = readFileSync(join(dir, "run", "rollouts", "step_000004.jsonl"), "utf8");
+    const verdicts = rollouts
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { verdict: string }).verdict);
+    expect(verdicts).toEqual(["accepted", "wrong_answer"]);
+    expect(existsSync(join(dir, "run", "verl", "verify.sock"))).toBe(false);
+  }, 120_000);
+
+  test("a failing preflight starts nothing and exits 1", async () => {
+    const { code, text } = await rlvr({ versions: { TransferQueue: null } }, [
+      "trainer.n_gpus_per_node=8",
+    ]);
+    expect(text).toMatch(/failed: packages: TransferQueue cannot be imported .* pip install/);
+    expect(text).toMatch(/failed: gpus: 8 GPUs are needed and this machine has 2/);
+    expect(text).toMatch(/2 of 13 checks failed; nothing was started/);
+    expect(code).toBe(1);
+    expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
+  }, 120_000);
+
+  test("a crash exits 1 with the cause; Ctrl-C exits 130 and says how to go on", async () => {
+    const crash = await rlvr({ crash_after: 3 }, []);
+    expect(crash.code).toBe(1);
+    expect(crash.text).toMatch(/failed after step 3 \(exit code 1\)/);
+    expect(crash.text).toMatch(/a GPU ran out of memory: lower/);
+    const stopped = await rlvr({ steps: 50, pause: 0.5, save_freq: 3 }, [], (text, stop) => {
+      if (text.includes("[Step 4]")) stop();
+    });
+    expect(stopped.text).toMatch(/going on after step 2/);
+    expect(stopped.text).toMatch(/interrupted after step \d+/);
+    expect(stopped.code).toBe(130);
+    expect((await readRunInfo(join(dir, "run"))).status).toBe("interrupted");
+  }, 180_000);
+
+  test("--dry-run prints the command and makes no run; an unknown release is refused", async () => {
+    const { code, text } = await rlvr({}, ["--dry-run"]);
+    expect(text).toContain("-m verl.trainer.main_ppo \\\n");
+    expect(code).toBe(0);
+    expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
+    const unknown = await rlvr({ versions: { verl: "0.11.0" } }, ["--dry-run"]);
+    expect(unknown.code).toBe(1);
+    expect(unknown.text).toMatch(/veRL 0\.11\.0 is not known here/);
+  }, 120_000);
+
+  test("--write-script writes a script that runs by itself", async () => {
+    const script = join(dir, "launch.sh");
+    const { code } = await rlvr({}, ["--write-script", script]);
+    expect(code).toBe(0);
+    const text = readFileSync(script, "utf8");
+    expect(text).toMatch(/^#!\/usr\/bin\/env bash\n/);
+    expect(text).toContain(`export VERL_FILE_LOGGER_PATH=`);
+    expect(existsSync(join(dir, "run", "verl", "train.parquet"))).toBe(true);
+  }, 120_000);
+});
