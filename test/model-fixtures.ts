@@ -38,7 +38,7 @@ export async function logitsOfRows(
   const inputs = declareDecoderInputs(graph, config);
   const { hidden } = hiddenStates(graph, config, declared, inputs);
   graph.output(logitsOf(graph, config, declared, hidden), "logits");
-  const compiled = await compile(graph, { threads: 2 });
+  const compiled = await compile(graph, { threads: 2, arena: true });
   // A last token is only ever predicted, so one more is appended.
   const sequences = rows.map((row) => ({ prompt: row, response: [0] }));
   const batch = packBatch(sequences, { lengthMultiple: 1 });

@@ -79,7 +79,7 @@ async function product(side: number): Promise<() => Promise<void>> {
   const graph = new Graph();
   const [a, b] = ["a", "b"].map((name) => graph.input(name, "f32", [side, side]));
   graph.output(graph.linear(a, b), "y");
-  const compiled = await compile(graph, { threads });
+  const compiled = await compile(graph, { threads, arena: true });
   const data = () =>
     floatTensor(
       Float32Array.from({ length: side * side }, () => stream.next()),

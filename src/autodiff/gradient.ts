@@ -10,9 +10,16 @@ import type { Value } from "./value.js";
 /**
  * Adds the gradients of a scalar loss with respect to the given values, in their order.
  *
+ * A value in `leaves` is taken as an input: what it was computed from gets no gradient through it.
+ *
  * @throws {ShapeError} if the loss is no scalar, or does not depend on one of the values.
  */
-export function gradients(graph: Graph, loss: Value, wrt: readonly Value[]): Value[] {
+export function gradients(
+  graph: Graph,
+  loss: Value,
+  wrt: readonly Value[],
+  leaves: readonly Value[] = [],
+): Value[] {
   if (loss.shape.length !== 0) {
     throw new ShapeError(`a loss has no dimensions, got ${shapeText(loss.shape)}`);
   }
@@ -30,6 +37,7 @@ export function gradients(graph: Graph, loss: Value, wrt: readonly Value[]): Val
     const node = graph.nodes[i];
     const by = node.outputs.map((output) => found.get(output.name) ?? null);
     if (by.every((gradient) => gradient === null)) continue;
+    if (node.outputs.some((output) => leaves.includes(output))) continue;
     const rule = OPS[node.op].gradient;
     if (rule === null || !node.inputs.some((input) => input.gradient)) continue;
     rule(graph, node, by).forEach((gradient, k) => {

@@ -228,7 +228,7 @@ const runtimeSize = (shape: readonly Dim[]) => runtimeShape(shape).reduce((a, b)
 async function largestError({ graph, loss, feeds, wrt }: ReturnType<typeof build>) {
   graph.output(loss, "loss");
   gradients(graph, loss, wrt).forEach((value, i) => graph.output(value, `gradient${i}`));
-  const compiled = await compile(graph, { threads: 1 });
+  const compiled = await compile(graph, { threads: 1, arena: true });
   const names = wrt.map((_, i) => `gradient${i}`);
   const found = await compiled.run(feeds, Object.fromEntries(names.map((name) => [name, null])));
   const lossAt = async () => Number((await compiled.run(feeds, { loss: null })).loss.data[0]);
@@ -277,7 +277,7 @@ async function evaluate(outputs: (graph: Graph) => Value[], feeds: Record<string
   const graph = new Graph();
   const values = outputs(graph);
   values.forEach((value, i) => graph.output(value, `y${i}`));
-  const compiled = await compile(graph, { threads: 1 });
+  const compiled = await compile(graph, { threads: 1, arena: true });
   const results = await compiled.run(
     feeds,
     Object.fromEntries(values.map((_, i) => [`y${i}`, null])),

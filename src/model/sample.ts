@@ -88,7 +88,10 @@ export class Sampler {
     parameters: Parameters,
     { threads, adapter = null }: { threads: number; adapter?: Adapter | null },
   ): Promise<Sampler> {
-    const prefill = await compile(prefillGraph(config, parameters, adapter), { threads });
+    const prefill = await compile(prefillGraph(config, parameters, adapter), {
+      threads,
+      arena: false,
+    });
     return new Sampler(config, parameters, { threads, adapter, prefill });
   }
 
@@ -132,7 +135,7 @@ export class Sampler {
         rule,
         adapter: this.#adapter,
       });
-      loop = compile(graph, { threads: this.#threads });
+      loop = compile(graph, { threads: this.#threads, arena: false });
       this.#loops.set(key, loop);
     }
     return loop;

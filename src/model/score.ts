@@ -60,7 +60,7 @@ export class Scorer {
       graph.output(graph.entropy(logits), "entropies");
     }
     const feeds = parameterFeeds(parameters, adapter);
-    return new Scorer(await compile(graph, { threads }), kind, { config, feeds });
+    return new Scorer(await compile(graph, { threads, arena: false }), kind, { config, feeds });
   }
 
   /**

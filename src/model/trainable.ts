@@ -9,7 +9,7 @@ import { Graph, type Tensor, type Value } from "../autodiff/graph.js";
 import { type CompiledGraph, compile, floatTensor, scalarTensor } from "../autodiff/session.js";
 import { ConfigError } from "../core/errors.js";
 import type { TrainBatch } from "./batch.js";
-import type { ModelConfig } from "./config.js";
+import { EMBEDDING, type ModelConfig } from "./config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
 import type { Adapter } from "./lora.js";
 import type { Parameters } from "./parameters.js";
@@ -42,6 +42,8 @@ export interface TrainableOptions {
 }
 
 const GRADIENT = "gradient.";
+/** Output [B*T, D]; the embedding's rows add it up outside the graph. */
+const EMBEDDED_GRADIENT = "embedded_gradient";
 
 /** A compiled model with its gradients. */
 export class TrainableModel {
@@ -57,9 +59,11 @@ export class TrainableModel {
   readonly #causalMask = causalMaskSource();
   /** Targets of the gradient outputs: the sum itself, and a second array for what is added to it. */
   readonly #sumTargets: Record<string, Tensor>;
+  readonly #gradientNames: readonly string[];
   #partTargets: Record<string, Tensor> | null = null;
   #part: Float32Array | null = null;
   #isZero = true;
+  readonly #hasEmbedding: boolean;
 
   private constructor(
     graph: Graph,
@@ -79,11 +83,18 @@ export class TrainableModel {
     this.parameters = trained;
     this.gradients = new Float32Array(trained.data.length);
     this.#graph = compiled;
-    this.#outputs = graph.outputs.map(({ name }) => name).filter((n) => !n.startsWith(GRADIENT));
+    this.#outputs = graph.outputs
+      .map(({ name }) => name)
+      .filter((n) => !n.startsWith(GRADIENT) && n !== EMBEDDED_GRADIENT);
     this.#extraInputs = graph.inputs.map(({ name }) => name).filter((n) => !ownInputs.has(n));
     this.#parameterFeeds = feeds;
     this.#ropeTables = ropeTableSource(config);
-    this.#sumTargets = gradientTargets(trained, this.gradients);
+    this.#gradientNames = graph.outputs
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith(GRADIENT))
+      .map((name) => name.slice(GRADIENT.length));
+    this.#sumTargets = gradientTargets(trained, this.#gradientNames, this.gradients);
+    this.#hasEmbedding = graph.outputs.some(({ name }) => name === EMBEDDED_GRADIENT);
   }
 
   /** Builds and compiles the graph. The parameters are used where they lie, not copied. */
@@ -98,7 +109,7 @@ export class TrainableModel {
     const rows = graph.input("rows", "i64", ["R"]);
     const targets = graph.input("targets", "i64", ["R"]);
     const ownInputs = new Set(graph.inputs.map(({ name }) => name));
-    const { hidden } = hiddenStates(graph, config, declared, inputs);
+    const { hidden, embedded } = hiddenStates(graph, config, declared, inputs);
     const chosen = graph.gatherRows(hidden, rows);
     const head =
       kind === "critic"
@@ -108,12 +119,8 @@ export class TrainableModel {
     graph.output(loss, "loss");
     for (const [name, value] of Object.entries(outputs)) graph.output(value, name);
     const trained = adapter?.parameters ?? parameters;
-    const inputByName = new Map(graph.inputs.map((input) => [input.name, input]));
-    const wrt = trained.names.map((name) => inputByName.get(name) as Value);
-    gradients(graph, loss, wrt).forEach((gradient, i) => {
-      graph.output(gradient, GRADIENT + trained.names[i]);
-    });
-    const compiled = await compile(graph, { threads });
+    declareGradients(graph, { loss, embedded, trained, kind, config });
+    const compiled = await compile(graph, { threads, arena: true });
     const feeds = parameterFeeds(parameters, adapter);
     return new TrainableModel(graph, compiled, { config, trained, feeds, ownInputs });
   }
@@ -139,9 +146,11 @@ export class TrainableModel {
     for (const name of this.#extraInputs) feeds[name] = toTensor(name, extraFeeds[name]);
     const fetches: Record<string, Tensor | null> = { ...this.#targets() };
     for (const name of this.#outputs) fetches[name] = null;
+    if (this.#hasEmbedding) fetches[EMBEDDED_GRADIENT] = null;
     const results = await this.#graph.run(feeds, fetches);
     if (!this.#isZero && this.#part !== null) addInto(this.gradients, this.#part);
     this.#isZero = false;
+    if (this.#hasEmbedding) this.#addEmbeddingRows(batch.ids, results[EMBEDDED_GRADIENT]);
     return Object.fromEntries(
       this.#outputs.map((name) => {
         const { shape, data } = results[name];
@@ -161,18 +170,65 @@ export class TrainableModel {
     await this.#graph.dispose();
   }
 
+  /** A row of the embedding gets the gradient of every token that was looked up in it. */
+  #addEmbeddingRows(ids: BigInt64Array, { data }: Tensor): void {
+    const rows = data as Float32Array;
+    const table = this.parameters.view(EMBEDDING, this.gradients);
+    const width = rows.length / ids.length;
+    for (let i = 0; i < ids.length; i++) {
+      const start = Number(ids[i]) * width;
+      for (let k = 0; k < width; k++) table[start + k] += rows[i * width + k];
+    }
+  }
+
   /** The first batch writes into the sum itself, so one batch per update needs no second array. */
   #targets(): Record<string, Tensor> {
     if (this.#isZero) return this.#sumTargets;
     this.#part ??= new Float32Array(this.gradients.length);
-    this.#partTargets ??= gradientTargets(this.parameters, this.#part);
+    this.#partTargets ??= gradientTargets(this.parameters, this.#gradientNames, this.#part);
     return this.#partTargets;
   }
 }
 
-function gradientTargets(parameters: Parameters, array: Float32Array): Record<string, Tensor> {
+/**
+ * Adds the gradient outputs. The embedding's lookup is left out: its gradient is a table of the
+ * vocabulary's size for a few rows, and is summed into the array of gradients directly. What remains
+ * is the part through a tied head, if there is one.
+ */
+function declareGradients(
+  graph: Graph,
+  {
+    loss,
+    embedded,
+    trained,
+    kind,
+    config,
+  }: {
+    loss: Value;
+    embedded: Value;
+    trained: Parameters;
+    kind: "policy" | "critic";
+    config: ModelConfig;
+  },
+): void {
+  const isHead = kind === "policy" && config.tiedEmbeddings;
+  const names = trained.names.filter((name) => name !== EMBEDDING || isHead);
+  const inputByName = new Map(graph.inputs.map((input) => [input.name, input]));
+  const wrt = names.map((name) => inputByName.get(name) as Value);
+  const rows = trained.has(EMBEDDING) ? [embedded] : [];
+  const found = gradients(graph, loss, [...wrt, ...rows], rows);
+  found.forEach((gradient, i) => {
+    graph.output(gradient, i < names.length ? GRADIENT + names[i] : EMBEDDED_GRADIENT);
+  });
+}
+
+function gradientTargets(
+  parameters: Parameters,
+  names: readonly string[],
+  array: Float32Array,
+): Record<string, Tensor> {
   return Object.fromEntries(
-    parameters.names.map((name) => [
+    names.map((name) => [
       GRADIENT + name,
       floatTensor(parameters.view(name, array), parameters.shape(name)),
     ]),

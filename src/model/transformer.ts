@@ -76,7 +76,8 @@ export function declareDecoderInputs(graph: Graph, config: ModelConfig): Decoder
 /**
  * Adds the decoder up to its final norm.
  *
- * @returns Hidden states [B*T, D], and per layer the keys and values seen so far, the cache's first.
+ * @returns Hidden states [B*T, D]; the embedded tokens they started from; and per layer the keys and
+ *   values seen so far, the cache's first.
  */
 export function hiddenStates(
   graph: Graph,
@@ -84,10 +85,11 @@ export function hiddenStates(
   parameters: Readonly<Record<string, Value>>,
   inputs: DecoderInputs,
   cache: KeyValueCache | null = null,
-): { hidden: Value; keys: Value[]; values: Value[] } {
+): { hidden: Value; embedded: Value; keys: Value[]; values: Value[] } {
   const [keys, values]: [Value[], Value[]] = [[], []];
   const mask = maskOfGroups(graph, inputs.mask, config.heads / config.kvHeads);
-  let x = graph.gatherRows(parameters[EMBEDDING], inputs.ids);
+  const embedded = graph.gatherRows(parameters[EMBEDDING], inputs.ids);
+  let x = embedded;
   for (let layer = 0; layer < config.layers; layer++) {
     const names = layerNames(layer);
     const norm = (y: Value, name: string) =>
@@ -108,7 +110,8 @@ export function hiddenStates(
     const mixed = graph.swiglu(project(again, names.gate), project(again, names.up));
     x = graph.add(x, project(mixed, names.down));
   }
-  return { hidden: graph.rmsNorm(x, parameters[FINAL_NORM], config.normEpsilon), keys, values };
+  const hidden = graph.rmsNorm(x, parameters[FINAL_NORM], config.normEpsilon);
+  return { hidden, embedded, keys, values };
 }
 
 /** A linear layer by name, its adapter included. */
