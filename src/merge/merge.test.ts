@@ -198,6 +198,36 @@ describe("mergeCheckpoint", () => {
   });
 });
 
+describe("checkpoints of torch 2.11", () => {
+  test.each([
+    ["t211_cuda_fsdp1_ws1", 1],
+    ["t211_cuda_fsdp2_ws1", 1],
+    ["t211_cpu_fsdp1_ws2", 2],
+  ])("%s: every tensor whole, buffers once", async (name, worldSize) => {
+    const checkpoint = join(FIXTURES, "torch2.11", name);
+    await writeFile(join(dir, "config.json"), JSON.stringify({ model_type: "other" }));
+    const report = await mergeCheckpoint(optionsFor(checkpoint, { base: dir }));
+    expect(report.worldSize).toBe(worldSize);
+    expect(report.tensors.map(({ name, dtype, shape }) => `${name} ${dtype} ${shape}`)).toEqual([
+      ...["buf I64 3", "0.weight F32 37,16", "1.weight F32 24,16", "1.bias F32 24"],
+      ...["2.weight F32 24", "2.bias F32 24"],
+    ]);
+    // One step of Adam moved these by its learning rate from where LayerNorm starts.
+    const norm = await valuesOf(join(dir, "out"), "2.weight");
+    for (const value of norm) expect(Math.abs(value - 1)).toBeLessThan(0.02);
+  });
+
+  test("one rank of FSDP1 and one of FSDP2 hold the same bytes", async () => {
+    await writeFile(join(dir, "config.json"), JSON.stringify({ model_type: "other" }));
+    for (const version of [1, 2]) {
+      const checkpoint = join(FIXTURES, "torch2.11", `t211_cuda_fsdp${version}_ws1`);
+      await mergeCheckpoint(optionsFor(checkpoint, { base: dir, out: join(dir, `v${version}`) }));
+    }
+    const [first] = await compareModels(join(dir, "v1"), join(dir, "v2"));
+    expect(first).toMatchObject({ kind: "compared", largest: 0 });
+  });
+});
+
 describe("a checkpoint that is not whole", () => {
   const refuse = async (
     checkpoint: string,

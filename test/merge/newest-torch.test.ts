@@ -3,12 +3,13 @@
  * the merged directory computes what the source model computed. Takes some minutes.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compareModels } from "../../src/merge/compare.js";
 import { mergeCheckpoint } from "../../src/merge/merge.js";
 import { venvPython } from "./venv.js";
 
@@ -72,4 +73,29 @@ describe.skipIf(python === null)("merging what the newest torch saved (venv torc
       expect([check.missing, check.unexpected, check.dtype]).toEqual([[], [], "torch.float32"]);
     },
   );
+
+  test("the LoRA fixture becomes what PEFT itself makes of it", { timeout: 120_000 }, async () => {
+    const fixture = fileURLToPath(new URL("../fixtures/fsdp/cpu_fsdp1_lora_ws2", import.meta.url));
+    const [reference, out] = [join(dir, "peft"), join(dir, "fused")];
+    mkdirSync(reference);
+    const expected = join(reference, "model.safetensors");
+    await call(python as string, [script("peft_merge.py"), fixture, "8", expected]);
+    await mergeCheckpoint({
+      checkpoint: fixture,
+      out,
+      dtype: "keep",
+      lora: "fuse",
+      loraAlpha: 8,
+      maxShardBytes: 5e9,
+      base: join(fixture, "ref"),
+      reference: null,
+      signal: null,
+      onProgress: null,
+    });
+    const differences = await compareModels(out, reference);
+    expect(differences).toHaveLength(26);
+    for (const item of differences) {
+      expect(item.kind === "compared" && item.largest <= 1e-6).toBe(true);
+    }
+  });
 });
