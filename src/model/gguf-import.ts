@@ -39,7 +39,10 @@ export async function importGguf(
   path: string,
   onProgress: OnProgress = () => undefined,
 ): Promise<Model> {
-  const header = await readGgufHeader(path);
+  const header = await readGgufHeader(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    throw new CheckpointError(`${path}: expected a GGUF file, found no such file`);
+  });
   const config = configOf(header, path);
   const tokenizer = ggufTokenizer(header.metadata, { path, eosTokenIds: config.eosTokenIds });
   const parameters = new Parameters(parameterShapes(config));
