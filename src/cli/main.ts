@@ -26,6 +26,14 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Train a policy here, by PPO or GRPO on programs that pass tests.",
     load: () => import("./train.js"),
   },
+  eval: {
+    summary: "Ask a model a benchmark's problems and judge its answers.",
+    load: () => import("./eval.js"),
+  },
+  report: {
+    summary: "Compare two evaluations problem by problem: what was gained, lost, or is noise.",
+    load: () => import("./report.js"),
+  },
   merge: {
     summary: "Turn a distributed trainer's shards, or an adapter, into one model directory.",
     load: () => import("./merge.js"),

@@ -4,6 +4,7 @@
  * evaluation is the same for all three.
  */
 import type { ChatMessage } from "../core/problem.js";
+import { truncateAtStops } from "../verify/prefix.js";
 
 /** One completion to be made. */
 export interface CompletionRequest {
@@ -63,10 +64,6 @@ export interface Completer {
 
 /** Cuts a text before the first occurrence of any stop text; null when there is none. */
 export function cutAtStop(text: string, stop: readonly string[]): string | null {
-  let end = text.length;
-  for (const word of stop) {
-    const at = text.indexOf(word);
-    if (at !== -1 && at < end) end = at;
-  }
-  return end === text.length ? null : text.slice(0, end);
+  const cut = truncateAtStops(text, stop);
+  return cut.length === text.length ? null : cut;
 }

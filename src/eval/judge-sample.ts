@@ -1,6 +1,7 @@
 /** One completion through the style's extraction rule and the verifier. */
 import type { EvalSample } from "../core/evaluation.js";
 import type { Problem } from "../core/problem.js";
+import { judgeAnswer } from "../verify/answer.js";
 import type { Verifier } from "../verify/verify.js";
 import type { Completion } from "./completer.js";
 import { asBlock, EXTRACT_RULES, type Style } from "./style.js";
@@ -40,9 +41,15 @@ export async function judgeSample(input: JudgeInput): Promise<JudgedPart> {
     verdicts: result.tests.map(({ verdict }) => verdict.kind),
     verdict: result.verdict,
     passRate: result.passRate,
-    strict: null,
+    strict: isStrictlyRight(problem, completion),
     trust: result.trust,
   };
+}
+
+/** The second score of problems with a number as the answer. */
+function isStrictlyRight({ tests }: Problem, { text }: Completion): boolean | null {
+  if (tests.kind !== "answer") return null;
+  return judgeAnswer(text, tests.answer, "strict").isCorrect;
 }
 
 /** Applies a harness's own rule: its program goes to the verifier as the one block there is. */
