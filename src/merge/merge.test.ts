@@ -1,4 +1,5 @@
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -185,6 +186,19 @@ describe("mergeCheckpoint", () => {
     await expect(mergeCheckpoint(optionsFor(actor, { loraAlpha: 0 }))).rejects.toThrow(ConfigError);
   });
 
+  test("a head that differs from tied embeddings is kept, and the config unties them", async () => {
+    const matrix = (data: number[]): TensorSpec => ({ kind: "tensor", shape: [2, 1], data });
+    const base = await save(
+      [{ "model.embed_tokens.weight": matrix([1, 2]), "lm_head.weight": matrix([1, 3]) }],
+      { model_type: "other", tie_word_embeddings: true },
+    );
+    const report = await mergeCheckpoint(optionsFor(base, { base }));
+    expect(report.warnings.join()).toMatch(/the two differ/);
+    expect(await valuesOf(join(dir, "out"), "lm_head.weight")).toEqual([1, 3]);
+    const text = await readFile(join(dir, "out", "config.json"), "utf8");
+    expect(JSON.parse(text)).toMatchObject({ tie_word_embeddings: false });
+  });
+
   test("a value head is kept, and config.json names the class that has one", async () => {
     const config = { model_type: "other", architectures: ["OtherForCausalLM"] };
     const score: TensorSpec = { kind: "tensor", shape: [1, 2], data: [0.5, -1] };
@@ -333,6 +347,19 @@ describe("a checkpoint that is not whole", () => {
     await expect(mergeCheckpoint(optionsFor(actor, { out: actor }))).rejects.toThrow(/not empty/);
     await refuse(join(dir, "nowhere"), /expected a checkpoint folder/);
     await refuse(FIXTURES, /expected a checkpoint/);
+  });
+
+  test("is caught when the disk does not hold what was written to it", async () => {
+    const actor = await checkpointOf("cpu_fsdp2_ws2");
+    const onProgress: MergeOptions["onProgress"] = ({ done, total }) => {
+      // All is written and nothing is read back yet: a byte of the output changes.
+      if (done * 2 !== total) return;
+      const path = join(dir, `out.partial-${process.pid}`, "model.safetensors");
+      const file = openSync(path, "r+");
+      writeSync(file, Buffer.from([0x7b]), 0, 1, statSync(path).size - 3);
+      closeSync(file);
+    };
+    await refuse(actor, /does not hold what was written to it; check the disk/, { onProgress });
   });
 
   test("is stopped half-way", async () => {
