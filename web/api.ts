@@ -11,6 +11,10 @@ import type { VerifyResult } from "../src/verify/verify.js";
 
 /** A run with what its first screen needs. */
 export interface RunDetail extends RunSummary {
+  /** Where the run is on the service's machine. */
+  dir: string;
+  /** True while the whole of a long run is still being read, and its curves are of a sample. */
+  isSample: boolean;
   health: HealthEvent[];
   train: { names: string[]; span: { first: number; last: number; records: number } | null };
   val: { names: string[]; span: { first: number; last: number; records: number } | null };
@@ -76,7 +80,7 @@ export const api = {
   rollouts: (run: string, query: Record<string, string | number | undefined>) =>
     get<RolloutPage>(`${runPath(run)}/rollouts?${queryOf(query)}`),
   rolloutsOf: (run: string, query: Record<string, string | number | undefined>) =>
-    get<{ rollouts: Rollout[] }>(`${runPath(run)}/rollout?${queryOf(query)}`),
+    get<{ rollouts: Rollout[]; dir: string }>(`${runPath(run)}/rollout?${queryOf(query)}`),
   problem: (run: string, id: string) =>
     get<{ problem: Problem | null }>(`${runPath(run)}/problem?${queryOf({ id })}`),
   evaluations: (run: string) =>

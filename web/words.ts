@@ -25,3 +25,8 @@ export function duration(ms: number): string {
 export function ago(time: number): string {
   return `${duration(Math.max(0, Date.now() - time))} ago`;
 }
+
+/** A text as one word of a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -9,12 +9,14 @@ import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../v
 import { openProgress } from "./progress.js";
 import { runAudit } from "./verify-audit.js";
 import { describeBatch } from "./verify-report.js";
+import { readRollout } from "./verify-rollout.js";
 
 /** The flags as commander hands them over. */
 interface Flags {
   problems?: string;
   problem?: string;
   completions?: string;
+  rollout?: string;
   audit?: string;
   out?: string;
   maxTests?: number;
@@ -32,6 +34,7 @@ export function define(command: Command): void {
     .option("--problems <file>", "problem file (JSONL)")
     .option("--problem <id>", "the problem that the program answers; the only one when absent")
     .option("--completions <file>", "JSONL with problem_id and completion")
+    .option("--rollout <run:step/group/sample>", "an answer that a run has stored")
     .option("--audit <file>", "run the reference solutions of a problem file against its tests")
     .option("--out <folder>", "with --audit: where the cleaned file and the list of removals go")
     .option("--max-tests <n>", "most tests per problem, drawn by the problem's id", positive)
@@ -51,12 +54,7 @@ async function run(program: string | undefined, flags: Flags): Promise<void> {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   if (flags.audit !== undefined) return runAudit(flags.audit, flags, interrupt.signal);
-  if (flags.problems === undefined) throw new ConfigError("verify needs --problems FILE");
-  const problems = await readProblems(flags.problems);
-  const answers =
-    flags.completions !== undefined
-      ? await readCompletions(flags.completions, problems)
-      : [await answerOf(program, flags.problem, problems)];
+  const answers = await readAnswers(program, flags);
   const progress = openProgress();
   const verifier = await createVerifier({
     ...(flags.workers === undefined ? {} : { workers: flags.workers }),
@@ -78,6 +76,15 @@ async function run(program: string | undefined, flags: Flags): Promise<void> {
   } finally {
     await verifier.close();
   }
+}
+
+async function readAnswers(program: string | undefined, flags: Flags) {
+  if (flags.rollout !== undefined) return [await readRollout(flags.rollout)];
+  if (flags.problems === undefined) throw new ConfigError("verify needs --problems FILE");
+  const problems = await readProblems(flags.problems);
+  return flags.completions !== undefined
+    ? readCompletions(flags.completions, problems)
+    : [await answerOf(program, flags.problem, problems)];
 }
 
 async function answerOf(

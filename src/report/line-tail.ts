@@ -6,7 +6,8 @@
  */
 import { open, stat } from "node:fs/promises";
 
-const CHUNK_BYTES = 4 * 2 ** 20;
+/** Small enough that whoever else waits for the event loop gets a turn every few milliseconds. */
+const CHUNK_BYTES = 2 ** 20;
 const NEWLINE = 10;
 
 /** What to do with lines. A line that `onLine` throws on is counted as bad and left out. */
@@ -34,6 +35,13 @@ export class LineTail {
     return this.#badLines;
   }
 
+  /** Bytes that the next read has to go through. */
+  async backlog(): Promise<number> {
+    const info = await stat(this.#path).catch(() => null);
+    if (info === null) return 0;
+    return this.#isReplaced(info) ? info.size : info.size - this.#offset;
+  }
+
   /** Hands over what was appended; a missing file has nothing yet. Calls at once share one read. */
   read(): Promise<void> {
     this.#reading ??= this.#read().finally(() => (this.#reading = null));
@@ -43,13 +51,17 @@ export class LineTail {
   async #read(): Promise<void> {
     const info = await stat(this.#path).catch(() => null);
     if (info === null) return;
-    if (this.#inode !== null && (info.size < this.#offset || info.ino !== this.#inode)) {
+    if (this.#isReplaced(info)) {
       this.#offset = 0;
       this.#badLines = 0;
       this.#handlers.onReset();
     }
     this.#inode = info.ino;
     if (info.size > this.#offset) await this.#readAppended();
+  }
+
+  #isReplaced({ size, ino }: { size: number; ino: number }): boolean {
+    return this.#inode !== null && (size < this.#offset || ino !== this.#inode);
   }
 
   async #readAppended(): Promise<void> {

@@ -2,10 +2,16 @@
  * A run's metrics.jsonl as columns of numbers, kept up to date by reading only what was appended.
  *
  * A run of 100,000 steps with 40 metrics is over 100 MB of text; as columns it is 32 MB, a chart of
- * any range is answered from them in milliseconds, and refreshing costs what was added.
+ * any range is answered from them in milliseconds, and refreshing costs what was added. Until such a
+ * file has been read for the first time, a sample of lines spread over it answers instead.
  */
 import type { MetricsRecord } from "../core/run.js";
+import { sampleLines } from "./line-sample.js";
 import { LineTail } from "./line-tail.js";
+
+/** More than this is not waited for: it takes longer than a page may take to show something. */
+const SOON_BYTES = 4 * 2 ** 20;
+const SAMPLED_LINES = 800;
 
 /** Points of one metric, thinned: of each bucket of steps its mean, least and greatest value. */
 export interface Series {
@@ -42,15 +48,16 @@ export interface SeriesAnswer {
 
 /** The metrics of one run. */
 export class MetricsTable {
+  readonly #path: string;
   readonly #tail: LineTail;
   #phases = emptyPhases();
+  /** Answers until everything has been read; null from then on. */
+  #sample: ReturnType<typeof emptyPhases> | null = null;
 
   constructor(path: string) {
+    this.#path = path;
     this.#tail = new LineTail(path, {
-      onLine: (line) => {
-        const record = JSON.parse(line) as MetricsRecord;
-        this.#phases[record.phase].add(record);
-      },
+      onLine: (line) => addLine(this.#phases, line),
       onReset: () => (this.#phases = emptyPhases()),
     });
   }
@@ -60,19 +67,39 @@ export class MetricsTable {
     return this.#tail.badLines;
   }
 
+  /** True while a sample of the lines answers, because the whole file is still being read. */
+  get isSample(): boolean {
+    return this.#sample !== null;
+  }
+
   /** Reads what was appended since the last call. */
-  refresh(): Promise<void> {
-    return this.#tail.read();
+  async refresh(): Promise<void> {
+    await this.#tail.read();
+    this.#sample = null;
+  }
+
+  /** Reads what was appended or, where that is much, a sample of the file for the time being. */
+  async glance(): Promise<void> {
+    if ((await this.#tail.backlog()) <= SOON_BYTES) return this.refresh();
+    if (this.#sample !== null || this.#phases.train.length > 0) return;
+    const sample = emptyPhases();
+    for (const line of await sampleLines(this.#path, SAMPLED_LINES)) addLine(sample, line);
+    // A refresh may have ended meanwhile: the whole is better than a sample of it.
+    if ((await this.#tail.backlog()) > SOON_BYTES) this.#sample = sample;
+  }
+
+  #shown(phase: MetricsRecord["phase"]): PhaseTable {
+    return (this.#sample ?? this.#phases)[phase];
   }
 
   /** The metrics seen so far, sorted. */
   names(phase: MetricsRecord["phase"]): string[] {
-    return [...this.#phases[phase].columns.keys()].sort();
+    return [...this.#shown(phase).columns.keys()].sort();
   }
 
   /** Steps of the first and the last record, or null when there is none. */
   span(phase: MetricsRecord["phase"]): { first: number; last: number; records: number } | null {
-    const { steps, length } = this.#phases[phase];
+    const { steps, length } = this.#shown(phase);
     return length === 0
       ? null
       : { first: steps.at(0), last: steps.at(length - 1), records: length };
@@ -94,7 +121,7 @@ export class MetricsTable {
 
   /** Each metric's newest value. */
   latest(phase: MetricsRecord["phase"]): Record<string, number> {
-    const { columns, length } = this.#phases[phase];
+    const { columns, length } = this.#shown(phase);
     const values: Record<string, number> = {};
     for (const [name, column] of columns) {
       for (let row = length - 1; row >= 0; row--) {
@@ -108,7 +135,7 @@ export class MetricsTable {
 
   /** Answers a chart. */
   series({ phase, names, points, smoothing = 0, ...range }: SeriesQuery): SeriesAnswer {
-    const table = this.#phases[phase];
+    const table = this.#shown(phase);
     const first = Math.max(
       table.lowerBound(table.steps, range.from ?? -Infinity),
       table.lowerBound(table.times, range.timeFrom ?? -Infinity),
@@ -133,6 +160,16 @@ const emptyPhases = (): Record<MetricsRecord["phase"], PhaseTable> => ({
   train: new PhaseTable(),
   val: new PhaseTable(),
 });
+
+/** @throws {Error} if the line is no record; the tail counts it. */
+function addLine(phases: ReturnType<typeof emptyPhases>, line: string): void {
+  const record = JSON.parse(line) as MetricsRecord;
+  const { step, time, metrics } = record;
+  if (!Number.isFinite(step) || !Number.isFinite(time) || typeof metrics !== "object") {
+    throw new TypeError("expected step, time and metrics");
+  }
+  phases[record.phase].add(record);
+}
 
 /** The records of one phase, as columns of one length; a metric that a record lacks is NaN. */
 class PhaseTable {

@@ -4,7 +4,7 @@
  *
  * A million rollouts take about 50 MB of columns and are filtered in some tens of milliseconds.
  */
-import { open } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { DataError } from "../core/errors.js";
 import { type RolloutIndexEntry, runPaths } from "../core/run.js";
 import type { Rollout } from "../core/rollout.js";
@@ -146,16 +146,27 @@ export class RolloutTable {
     const entries: RolloutIndexEntry[] = [];
     let total = 0;
     let searched = 0;
+    let isPartial = false;
+    let file: { step: number; bytes: Buffer | null } = { step: -1, bytes: null };
     for (const row of rows) {
-      if (performance.now() > end) break;
+      isPartial = performance.now() > end;
+      if (isPartial) break;
       const entry = this.#entry(row);
-      const { completion } = await this.read(entry);
+      if (entry.step !== file.step) file = await this.#stepFile(entry.step);
+      const record = file.bytes === null ? null : recordAt(file.bytes, entry);
+      // What is no longer on disk was not searched, and the answer's count says so.
+      if (record === null) continue;
       searched++;
-      if (!completion.includes(text)) continue;
+      if (!record.completion.includes(text)) continue;
       if (total >= skip && entries.length < limit) entries.push(entry);
       total++;
     }
-    return { entries, total, searched, isPartial: searched < rows.length };
+    return { entries, total, searched, isPartial };
+  }
+
+  async #stepFile(step: number): Promise<{ step: number; bytes: Buffer | null }> {
+    const path = runPaths(this.#dir).rolloutsOf(step);
+    return { step, bytes: await readFile(path).catch(() => null) };
   }
 
   #entry(row: number): RolloutIndexEntry {
@@ -176,6 +187,11 @@ export class RolloutTable {
   }
 
   #add(entry: RolloutIndexEntry): void {
+    // A step written again, as after a resume, replaces itself and whatever came after it.
+    if (entry.offset === 0) {
+      const { step } = this.#columns;
+      while (this.#length > 0 && step[this.#length - 1] >= entry.step) this.#length--;
+    }
     if (this.#length === this.#columns.step.length) this.#grow();
     const row = this.#length++;
     for (const key of NUMBERS) this.#columns[key][row] = entry[key];
@@ -203,6 +219,15 @@ export class RolloutTable {
     this.#columns = emptyColumns(1024);
     this.#problems = [];
     this.#problemIndex = new Map();
+  }
+}
+
+/** The record where the index says, or null where the file does not hold it. */
+function recordAt(bytes: Buffer, { offset, length }: RolloutIndexEntry): Rollout | null {
+  try {
+    return JSON.parse(bytes.toString("utf8", offset, offset + length)) as Rollout;
+  } catch {
+    return null;
   }
 }
 

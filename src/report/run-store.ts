@@ -5,7 +5,7 @@
  * what is wrong is said in `problems`. Tables of runs not looked at for a while are let go, so that
  * memory does not grow with the number of runs.
  */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { DataError } from "../core/errors.js";
 import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
@@ -18,6 +18,8 @@ const SPARKLINE_POINTS = 40;
 const SPARKLINE_METRIC = "reward/pass_rate";
 /** A running run that has written nothing for so long is shown as stale. */
 const STALE_MS = 5 * 60_000;
+/** The same where the process that writes it is not on this machine, or gone. */
+const ORPHAN_MS = 30_000;
 
 /** One line of the table of runs. */
 export interface RunSummary {
@@ -39,13 +41,14 @@ export interface RunSummary {
 
 /** A run held open. */
 export interface OpenRun {
-  name: string;
   dir: string;
   metrics: MetricsTable;
   rollouts: RolloutTable;
   health: HealthEvent[];
-  /** Reads what was appended to all of them. */
+  /** Reads what was appended to metrics and health. */
   refresh(): Promise<void>;
+  /** The same, but of a long file not read yet only a sample; see MetricsTable. */
+  glance(): Promise<void>;
 }
 
 /** The runs under one directory. */
@@ -53,6 +56,7 @@ export class RunStore {
   readonly #root: string;
   /** Most recently used last. */
   readonly #open = new Map<string, OpenRun>();
+  readonly #summaries = new Map<string, { signature: string; summary: RunSummary }>();
 
   constructor(root: string) {
     this.#root = resolve(root);
@@ -68,38 +72,46 @@ export class RunStore {
     return summaries.sort((a, b) => startOf(b).localeCompare(startOf(a)));
   }
 
-  /** Sums up one run. */
+  /** Sums up one run; what has not changed on disk since is not read again. */
   async summary(name: string): Promise<RunSummary> {
-    const run = this.open(name);
-    await run.refresh();
+    const dir = this.#dirOf(name);
+    // What only reading the whole file tells is news as well.
+    const badLines = this.#open.get(name)?.metrics.badLines ?? 0;
+    const signature = `${await signatureOf(dir)} ${badLines}`;
+    const known = this.#summaries.get(name);
+    const isKnown = known !== undefined && known.signature === signature;
+    const summary = isKnown ? known.summary : await this.#sumUp(name, dir);
+    this.#summaries.set(name, { signature, summary });
+    // Time alone makes a run stale.
+    return { ...summary, status: statusOf(summary.info, summary.updatedAt) };
+  }
+
+  async #sumUp(name: string, dir: string): Promise<RunSummary> {
+    const paths = runPaths(dir);
+    const metrics = this.#open.get(name)?.metrics ?? new MetricsTable(paths.metrics);
+    await metrics.glance();
     const problems: string[] = [];
-    const info = await readRunInfo(run.dir).catch((error: Error) => {
+    const info = await readRunInfo(dir).catch((error: Error) => {
       problems.push(error.message);
       return null;
     });
-    const span = run.metrics.span("train");
-    if (run.metrics.badLines > 0)
-      problems.push(
-        `${run.metrics.badLines} lines of metrics.jsonl are not metrics and are left out`,
-      );
-    problems.push(...(await unfinishedCheckpoints(run.dir)));
-    const updatedAt = await stat(runPaths(run.dir).metrics).then(
+    if (metrics.badLines > 0) {
+      problems.push(`${metrics.badLines} lines of metrics.jsonl are not metrics and are left out`);
+    }
+    problems.push(...(await unfinishedCheckpoints(dir)));
+    const updatedAt = await stat(paths.metrics).then(
       ({ mtimeMs }) => mtimeMs,
       () => null,
     );
-    const rates = await reportRates(run.dir);
+    const query = { phase: "train", names: [SPARKLINE_METRIC], points: SPARKLINE_POINTS } as const;
     return {
       name,
       info,
       status: statusOf(info, updatedAt),
-      step: span?.last ?? 0,
+      step: metrics.span("train")?.last ?? 0,
       updatedAt,
-      sparkline: run.metrics.series({
-        phase: "train",
-        names: [SPARKLINE_METRIC],
-        points: SPARKLINE_POINTS,
-      }).series[SPARKLINE_METRIC].mean,
-      ...rates,
+      sparkline: metrics.series(query).series[SPARKLINE_METRIC].mean,
+      ...(await reportRates(dir)),
       problems,
     };
   }
@@ -110,11 +122,7 @@ export class RunStore {
    * @throws {DataError} if the name leads outside the directory of runs.
    */
   open(name: string): OpenRun {
-    const dir = resolve(this.#root, name);
-    if (!dir.startsWith(this.#root + sep)) {
-      throw new DataError("expected the name of a run", { path: name });
-    }
-    const run = this.#open.get(name) ?? openRun(name, dir);
+    const run = this.#open.get(name) ?? openRun(this.#dirOf(name));
     this.#open.delete(name);
     this.#open.set(name, run);
     if (this.#open.size > OPEN_RUNS) {
@@ -123,17 +131,24 @@ export class RunStore {
     return run;
   }
 
-  /** Reads a text file of a run, such as its resolved config or a log; null when it is not there. */
-  async readText(name: string, path: string, maxBytes: number): Promise<string | null> {
-    const { dir } = this.open(name);
-    const file = resolve(dir, path);
-    if (!file.startsWith(dir + sep)) throw new DataError("expected a file of the run", { path });
-    const text = await readFile(file, "utf8").catch(() => null);
-    return text === null ? null : text.slice(-maxBytes);
+  /** Reads the end of the run's resolved config or of its newest log; null when there is none. */
+  async readText(name: string, what: "config" | "log", maxBytes: number): Promise<string | null> {
+    const paths = runPaths(this.#dirOf(name));
+    const path = what === "config" ? paths.config : await newestLog(paths.logs);
+    return path === null ? null : readEnd(path, maxBytes);
+  }
+
+  #dirOf(name: string): string {
+    const dir = resolve(this.#root, name);
+    if (!dir.startsWith(this.#root + sep)) {
+      throw new DataError("expected the name of a run", { path: name });
+    }
+    return dir;
   }
 }
 
-function openRun(name: string, dir: string): OpenRun {
+/** Opens a run's directory, whatever of it is there. */
+export function openRun(dir: string): OpenRun {
   const paths = runPaths(dir);
   const metrics = new MetricsTable(paths.metrics);
   const rollouts = new RolloutTable(dir);
@@ -142,17 +157,75 @@ function openRun(name: string, dir: string): OpenRun {
     onLine: (line) => health.push(JSON.parse(line) as HealthEvent),
     onReset: () => health.splice(0),
   });
-  const refresh = async () => {
-    await Promise.all([metrics.refresh(), healthTail.read()]);
+  return {
+    dir,
+    metrics,
+    rollouts,
+    health,
+    refresh: async () => {
+      await Promise.all([metrics.refresh(), healthTail.read()]);
+    },
+    glance: async () => {
+      await Promise.all([metrics.glance(), healthTail.read()]);
+    },
   };
-  return { name, dir, metrics, rollouts, health, refresh };
+}
+
+/** Changes whenever something does that a summary is made of. */
+async function signatureOf(dir: string): Promise<string> {
+  const { info, metrics, checkpoints, report } = runPaths(dir);
+  const states = await Promise.all(
+    [info, metrics, checkpoints, join(report, "report.json")].map((path) =>
+      stat(path).then(
+        ({ mtimeMs, size }) => `${mtimeMs}/${size}`,
+        () => "",
+      ),
+    ),
+  );
+  return states.join(" ");
+}
+
+async function newestLog(folder: string): Promise<string | null> {
+  const names = await readdir(folder).catch(() => []);
+  const logs = names.filter((name) => name.endsWith(".log")).map((name) => join(folder, name));
+  const times = await Promise.all(logs.map(async (path) => (await stat(path)).mtimeMs));
+  return logs[times.indexOf(Math.max(...times))] ?? null;
+}
+
+async function readEnd(path: string, maxBytes: number): Promise<string | null> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return null;
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, maxBytes);
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(length),
+      0,
+      length,
+      Math.max(0, size - length),
+    );
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 function statusOf(info: RunInfo | null, updatedAt: number | null): RunSummary["status"] {
   if (info === null) return "unreadable";
   if (info.status !== "running") return info.status;
   const lastSign = Math.max(updatedAt ?? 0, Date.parse(info.startedAt));
-  return Date.now() - lastSign > STALE_MS ? "stale" : "running";
+  return Date.now() - lastSign > (isAlive(info.pid) ? STALE_MS : ORPHAN_MS) ? "stale" : "running";
+}
+
+/** Whether a process of this machine has the id; one of another user is there all the same. */
+function isAlive(pid: number | null): boolean {
+  if (pid === null) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** A checkpoint folder without its manifest was being written when the run ended. */

@@ -18,7 +18,7 @@ const MOST_RECORDS_AT_ONCE = 500;
 const MOST_POINTS = 4000;
 const PHASE_POINTS = 200;
 const PHASE_SMOOTHING = 0.6;
-const LOG_BYTES = 256 * 1024;
+const TEXT_BYTES = 256 * 1024;
 
 /** Mounts the routes under /api. */
 export function mountRunRoutes(app: Hono, store: RunStore): void {
@@ -26,7 +26,7 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
   app.get("/api/runs/:run", async (c) => c.json(await describeRun(store, nameOf(c))));
   app.get("/api/runs/:run/series", async (c) => {
     const { metrics } = store.open(nameOf(c));
-    await metrics.refresh();
+    await metrics.glance();
     const query = seriesQuery(c);
     const phases = query.phase === "train" ? phasesOf(metrics) : [];
     return c.json({ ...metrics.series(query), phases });
@@ -37,18 +37,18 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
     return c.json(await rollouts.find(rolloutQuery(c)));
   });
   app.get("/api/runs/:run/rollout", async (c) => {
-    const { rollouts } = store.open(nameOf(c));
+    const { rollouts, dir } = store.open(nameOf(c));
     await rollouts.refresh();
-    return c.json({ rollouts: await readGroup(rollouts, c) });
+    return c.json({ rollouts: await readGroup(rollouts, c), dir });
   });
   app.get("/api/runs/:run/problem", async (c) =>
     c.json({ problem: await findProblem(store.open(nameOf(c)).dir, c.req.query("id") ?? "") }),
   );
   app.get("/api/runs/:run/config", async (c) =>
-    c.text((await store.readText(nameOf(c), "config.resolved.yaml", LOG_BYTES)) ?? ""),
+    c.text((await store.readText(nameOf(c), "config", TEXT_BYTES)) ?? ""),
   );
   app.get("/api/runs/:run/log", async (c) =>
-    c.text((await store.readText(nameOf(c), "logs/console.log", LOG_BYTES)) ?? ""),
+    c.text((await store.readText(nameOf(c), "log", TEXT_BYTES)) ?? ""),
   );
   app.get("/api/runs/:run/evaluations", async (c) =>
     c.json(await readEvaluations(store.open(nameOf(c)).dir)),
@@ -59,15 +59,26 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
 const nameOf = (c: Context): string => c.req.param("run") ?? "";
 
 async function describeRun(store: RunStore, name: string) {
-  const summary = await store.summary(name);
-  const { metrics, health } = store.open(name);
+  const run = store.open(name);
+  await run.glance();
+  const { metrics, health, dir } = run;
+  readAhead(run);
   return {
-    ...summary,
+    ...(await store.summary(name)),
+    dir,
     health,
+    isSample: metrics.isSample,
     train: { names: metrics.names("train"), span: metrics.span("train") },
     val: { names: metrics.names("val"), span: metrics.span("val") },
     latest: { train: metrics.latest("train"), val: metrics.latest("val") },
   };
+}
+
+/** Reads what the next clicks will ask for: every step's metrics, then the index of rollouts. */
+function readAhead({ metrics, rollouts }: OpenRun): void {
+  const isRead = metrics.refresh().then(() => rollouts.refresh());
+  // Whoever asks for them reads again, and is told what is wrong.
+  isRead.catch(() => {});
 }
 
 function seriesQuery(c: Context) {

@@ -8,7 +8,8 @@ import { useLoad } from "../load.js";
 import { Content, CopyButton } from "../parts.js";
 import { TestTable } from "../tests.js";
 import { VerdictMark } from "../verdicts.js";
-import { short } from "../words.js";
+import { readPieces } from "../pieces.js";
+import { shellWord, short } from "../words.js";
 
 /** The group's page. */
 export function GroupView({ run, step, group }: { run: string; step: number; group: number }) {
@@ -18,18 +19,18 @@ export function GroupView({ run, step, group }: { run: string; step: number; gro
   );
   return (
     <Content loaded={loaded}>
-      {({ rollouts }) =>
+      {({ rollouts, dir }) =>
         rollouts.length === 0 ? (
           <p class="state">This group is not on disk.</p>
         ) : (
-          <Group run={run} rollouts={rollouts} />
+          <Group run={run} rollouts={rollouts} dir={dir} />
         )
       }
     </Content>
   );
 }
 
-function Group({ run, rollouts }: { run: string; rollouts: Rollout[] }) {
+function Group({ run, rollouts, dir }: { run: string; rollouts: Rollout[]; dir: string }) {
   const { problemId, prompt, step } = rollouts[0];
   const problem = useLoad(() => api.problem(run, problemId), [run, problemId]);
   return (
@@ -57,7 +58,7 @@ function Group({ run, rollouts }: { run: string; rollouts: Rollout[] }) {
         {rollouts.map((rollout) => (
           <Answer
             key={rollout.sample}
-            run={run}
+            dir={dir}
             rollout={rollout}
             problem={problem.data?.problem ?? null}
           />
@@ -68,11 +69,11 @@ function Group({ run, rollouts }: { run: string; rollouts: Rollout[] }) {
 }
 
 function Answer({
-  run,
+  dir,
   rollout,
   problem,
 }: {
-  run: string;
+  dir: string;
   rollout: Rollout;
   problem: Problem | null;
 }) {
@@ -94,7 +95,7 @@ function Answer({
       <Judged rollout={rollout} problem={problem} />
       <p>
         <CopyButton
-          text={`npx rlvr verify --run ${run} --step ${rollout.step} --group ${rollout.group} --sample ${sample} --explain`}
+          text={`npx rlvr verify --rollout ${shellWord(`${dir}:${rollout.step}/${rollout.group}/${sample}`)} --explain`}
           label="Copy as command"
         />
       </p>
@@ -124,7 +125,7 @@ function Tokens({ rollout }: { rollout: Rollout }) {
   const { pieces, logprobs, advantages } = rollout;
   if (pieces === undefined || pieces.length === 0) return null;
   const values = by === "logprob" ? logprobs : (advantages ?? []);
-  const most = Math.max(1e-9, ...values.map(Math.abs));
+  const most = values.reduce((max, value) => Math.max(max, Math.abs(value)), 1e-9);
   return (
     <details>
       <summary>Tokens</summary>
@@ -141,7 +142,7 @@ function Tokens({ rollout }: { rollout: Rollout }) {
         </select>
       </label>
       <p class="tokens">
-        {pieces.map((piece, i) => {
+        {readPieces(pieces).map((piece, i) => {
           const share = Math.abs(values[i] ?? 0) / most;
           const sign = by === "advantage" && (values[i] ?? 0) < 0 ? "negative" : "positive";
           return (

@@ -7,15 +7,23 @@ import { HealthPanel } from "../health.js";
 import { useLoad } from "../load.js";
 import { PANELS, type Panel } from "../panels.js";
 import { Content, CopyButton, RunHeader, Status } from "../parts.js";
-import { percent } from "../words.js";
+import { percent, shellWord } from "../words.js";
 
 const POINTS = 600;
 /** Between two fetches of thinned series while new steps keep coming. */
 const REFETCH_MS = 2000;
+/** Between two looks at a long run that is still being read. */
+const SAMPLE_MS = 1000;
 
 /** The run's first page. */
 export function RunPage({ run }: { run: string }) {
   const loaded = useLoad(() => api.run(run), [run]);
+  const isSample = loaded.data?.isSample === true;
+  useEffect(() => {
+    if (!isSample) return undefined;
+    const timer = setTimeout(loaded.reload, SAMPLE_MS);
+    return () => clearTimeout(timer);
+  }, [loaded.data]);
   return (
     <>
       <Content loaded={loaded}>
@@ -60,6 +68,11 @@ function Run({ detail, reload }: { detail: RunDetail; reload: () => void }) {
           {problem}
         </p>
       ))}
+      {detail.isSample && (
+        <p class="state" role="status">
+          The whole run is being read; until then its curves are drawn from a sample of its steps.
+        </p>
+      )}
       <HealthPanel events={live.health} />
       <Controls view={view} change={change} />
       {detail.train.span === null && live.turn === 0 ? (
@@ -67,7 +80,7 @@ function Run({ detail, reload }: { detail: RunDetail; reload: () => void }) {
       ) : (
         <Charts view={view} curves={curves} change={change} phases={curves?.phases ?? []} />
       )}
-      <Texts run={detail.name} reload={reload} />
+      <Texts run={detail.name} dir={detail.dir} reload={reload} />
     </>
   );
 }
@@ -103,6 +116,11 @@ function useLive(detail: RunDetail) {
   const [health, setHealth] = useState(detail.health);
   const [step, setStep] = useState(detail.step);
   useEffect(() => {
+    setStatus(detail.status);
+    setHealth(detail.health);
+    setStep(detail.step);
+    // How much has been seen of a sample is no place to go on from.
+    if (detail.isSample) return undefined;
     const seen = {
       train: detail.train.span?.records ?? 0,
       val: detail.val.span?.records ?? 0,
@@ -149,7 +167,7 @@ function useCurves(detail: RunDetail, view: View, turn: number): Curves | null {
       label,
     }));
     setCurves({ train, val, phases: marks });
-  }, [detail.name, names, isTime, range?.[0], range?.[1], smoothing]);
+  }, [detail, names, isTime, range?.[0], range?.[1], smoothing]);
   useEffect(() => void load().catch(() => {}), [load]);
   useEffect(() => {
     if (turn === 0) return undefined;
@@ -290,7 +308,7 @@ function seriesOf(panel: Panel, { train, val }: Curves, isTime: boolean) {
   return { x, series };
 }
 
-function Texts({ run, reload }: { run: string; reload: () => void }) {
+function Texts({ run, dir, reload }: { run: string; dir: string; reload: () => void }) {
   return (
     <>
       <TextPanel title="Config" load={() => api.text(run, "config")} cacheKey={`config ${run}`} />
@@ -298,7 +316,7 @@ function Texts({ run, reload }: { run: string; reload: () => void }) {
       <p>
         <button onClick={reload}>Reload</button>{" "}
         <CopyButton
-          text={`npx rlvr train --resume ${run}`}
+          text={`npx rlvr train --resume ${shellWord(dir)}`}
           label="Copy the command that resumes it"
         />
       </p>
