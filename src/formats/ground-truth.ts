@@ -10,26 +10,85 @@
  * JSON text, a value, or a list that holds only the value. When every output of a row is a list of
  * one item, those lists are containers; when only some are, both readings are right.
  */
-import type { Tests } from "../core/problem.js";
+import type { z } from "zod";
+import { checkerSchema, type Problem, problemSchema, type Tests } from "../core/problem.js";
 import { formatJson, type Json, JsonNumber, parseJson } from "./lossless-json.js";
 
 /** Tests, or why there are none. */
 export type GroundTruth = Tests | { bad: string };
 
-/** Reads one ground truth; `source` names the data set in messages. */
+/** What a row of our own (verl-rows.ts) says beside its tests; absent where it says nothing. */
+export type GroundTruthRow = { tests: Tests; problemId?: string } & Pick<
+  Partial<Problem>,
+  "limits" | "compare" | "language"
+>;
+
+/** Reads the tests of one ground truth; `source` names the data set in messages. */
 export function parseGroundTruth(text: string | null, source = "the row"): GroundTruth {
-  if (text === null || text.trim() === "") return { bad: "the ground truth is empty" };
-  let value: Json;
+  const value = readValue(text, source);
+  return "bad" in value ? value : testsOf(value.json);
+}
+
+/** Reads one ground truth with the limits, rules of comparison and language that it may carry. */
+export function parseGroundTruthRow(
+  text: string | null,
+  source = "the row",
+): GroundTruthRow | { bad: string } {
+  const value = readValue(text, source);
+  if ("bad" in value) return value;
+  const tests = testsOf(value.json);
+  if ("bad" in tests) return tests;
+  if (!(value.json instanceof Map)) return { tests };
+  const { limits, compare, language } = problemSchema.shape;
+  const row = value.json;
   try {
-    value = parseJson(text, "ground truth");
+    const id = row.get("problem_id");
+    return {
+      tests,
+      ...(typeof id === "string" ? { problemId: id } : {}),
+      ...member(row, "limits", limits),
+      ...member(row, "compare", compare),
+      ...(row.has("language") ? member(row, "language", language) : {}),
+    };
+  } catch (error) {
+    return { bad: (error as Error).message };
+  }
+}
+
+function readValue(text: string | null, source: string): { json: Json } | { bad: string } {
+  if (text === null || text.trim() === "") return { bad: "the ground truth is empty" };
+  try {
+    const json = parseJson(text, "ground truth");
     // Some rows hold the JSON text once more as a JSON string.
-    if (typeof value === "string") value = parseJson(value, "ground truth");
+    return { json: typeof json === "string" ? parseJson(json, "ground truth") : json };
   } catch (error) {
     return { bad: `the ground truth of ${source} is not JSON: ${(error as Error).message}` };
   }
+}
+
+function testsOf(value: Json): GroundTruth {
   if (Array.isArray(value)) return fromPairs(value);
   if (!(value instanceof Map)) return { bad: "the ground truth is neither an object nor a list" };
-  return fromColumns(value);
+  const tests = fromColumns(value);
+  if ("bad" in tests || tests.kind !== "stdio") return tests;
+  try {
+    return { ...tests, ...member(value, "checker", checkerSchema.optional()) };
+  } catch (error) {
+    return { bad: (error as Error).message };
+  }
+}
+
+/** One member as its schema reads it; nothing where it is absent or null. */
+function member<Name extends string, T extends z.ZodType>(
+  row: Map<string, Json>,
+  name: Name,
+  schema: T,
+): Partial<Record<Name, NonNullable<z.infer<T>>>> {
+  const value = row.get(name);
+  if (value === undefined || value === null) return {};
+  const parsed = schema.safeParse(JSON.parse(formatJson(value)));
+  if (!parsed.success) throw new Error(`${name}: ${parsed.error.issues[0].message}`);
+  return { [name]: parsed.data } as Record<Name, NonNullable<z.infer<T>>>;
 }
 
 function fromColumns(row: Map<string, Json>): GroundTruth {
@@ -46,7 +105,8 @@ function fromColumns(row: Map<string, Json>): GroundTruth {
   const name = row.get("fn_name");
   if (name === undefined || name === null || name === "") return stdioTests(inputs, outputs);
   if (typeof name !== "string") return { bad: "fn_name is no text" };
-  return callTests(name, inputs, outputs);
+  const more = row.get("alternatives");
+  return callTests(name, inputs, outputs, Array.isArray(more) ? more : []);
 }
 
 function fromPairs(rows: Json[]): GroundTruth {
@@ -107,14 +167,19 @@ function plainText(value: Json): string {
   return value instanceof JsonNumber ? value.text : formatJson(value);
 }
 
-function callTests(entryPoint: string, inputs: Json[], outputs: Json[]): GroundTruth {
+/** `more`: per test, further values that are right, as our own rows list them. */
+function callTests(entryPoint: string, inputs: Json[], outputs: Json[], more: Json[]): GroundTruth {
   // A text output is JSON (LiveCodeBench), which needs no container around the value.
   const isWrapped = outputs.every((output) => Array.isArray(output) && output.length === 1);
   const cases: { args: string; expected: string; alternatives?: string[] }[] = [];
   for (const [i, input] of inputs.entries()) {
     try {
       const args = formatJson(argumentList(input));
-      const [expected, ...alternatives] = readings(outputs[i], input, isWrapped).map(formatJson);
+      const further = more[i];
+      const [expected, ...alternatives] = [
+        ...readings(outputs[i], input, isWrapped),
+        ...(Array.isArray(further) ? further : []),
+      ].map(formatJson);
       cases.push({ args, expected, ...(alternatives.length === 0 ? {} : { alternatives }) });
     } catch (error) {
       return { bad: `test ${i + 1}: ${(error as Error).message}` };

@@ -105,7 +105,7 @@ export function toVerlRow(problem: Problem): VerlRow {
  * expected values are copied as they stand, so that no number changes its form. A stated answer is
  * that answer alone, as veRL's own GSM8K scorer expects it.
  */
-export function groundTruthOf({ id, tests, limits, compare }: Problem): string {
+export function groundTruthOf({ id, tests, limits, compare, language }: Problem): string {
   if (tests.kind === "answer") return tests.answer;
   const members: [string, string][] = [["problem_id", JSON.stringify(id)]];
   const add = (name: string, json: string | undefined) => {
@@ -121,6 +121,8 @@ export function groundTruthOf({ id, tests, limits, compare }: Problem): string {
     add("inputs", `[${tests.cases.map((testCase) => testCase.args).join(", ")}]`);
     // APPS writes the result of a call as a list of one value.
     add("outputs", `[${tests.cases.map((testCase) => `[${testCase.expected}]`).join(", ")}]`);
+    const more = tests.cases.map(({ alternatives }) => `[${(alternatives ?? []).join(", ")}]`);
+    if (more.some((list) => list !== "[]")) add("alternatives", `[${more.join(", ")}]`);
   }
   if (tests.kind === "assert") {
     add("assert_case", JSON.stringify(tests.cases));
@@ -130,5 +132,6 @@ export function groundTruthOf({ id, tests, limits, compare }: Problem): string {
   }
   add("limits", limits && JSON.stringify(limits));
   add("compare", compare && JSON.stringify(compare));
+  add("language", language === "python" ? undefined : JSON.stringify(language));
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}: ${json}`).join(", ")}}`;
 }

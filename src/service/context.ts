@@ -20,6 +20,8 @@ export interface ServiceOptions {
   queueCapacity: number;
   /** Wait for a free sandbox after which a request is refused, unless it says otherwise. */
   deadlineMs: number;
+  /** Longest time a request may take to arrive; 60 s when absent. */
+  bodyTimeoutMs?: number;
 }
 
 /** One running service's parts. */

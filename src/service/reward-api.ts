@@ -6,18 +6,26 @@
  * the installed veRL how such a sample is dropped.
  */
 import type { Context } from "hono";
-import type { Problem } from "../core/problem.js";
 import type { VerdictKind } from "../core/verdict.js";
-import { parseGroundTruth } from "../formats/ground-truth.js";
 import type { VerifyResult } from "../verify/verify.js";
 import type { ServiceContext } from "./context.js";
 import { clientOf, parseBody } from "./requests.js";
-import { type RewardAnswer, type RewardBody, rewardRequestSchema } from "./schemas.js";
+import { RewardRows } from "./reward-rows.js";
+import { type RewardAnswer, rewardRequestSchema } from "./schemas.js";
 
-/** Answers a reward request. */
-export async function rewardRoute(c: Context, context: ServiceContext): Promise<Response> {
+/** Makes the route, which remembers the rows it has read. */
+export function rewardRoute(context: ServiceContext): (c: Context) => Promise<Response> {
+  const rows = new RewardRows();
+  return (c) => answerReward(c, context, rows);
+}
+
+async function answerReward(
+  c: Context,
+  context: ServiceContext,
+  rows: RewardRows,
+): Promise<Response> {
   const body = await parseBody(c, rewardRequestSchema);
-  const problem = problemOf(body);
+  const problem = rows.problemOf(body);
   if (problem === null) return c.json(answer({ bad_problem: 1 }));
   const signal = c.req.raw.signal;
   const result = await context.queue.add({
@@ -29,21 +37,6 @@ export async function rewardRoute(c: Context, context: ServiceContext): Promise<
   });
   context.metrics.judged(result);
   return c.json(answerOf(result));
-}
-
-/** Rebuilds the problem that a veRL row stands for; null when its tests cannot be read. */
-function problemOf(body: RewardBody): Problem | null {
-  const { ground_truth: truth, data_source: source, extra_info: extra } = body;
-  const tests = parseGroundTruth(typeof truth === "string" ? truth : JSON.stringify(truth), source);
-  if ("bad" in tests) return null;
-  const id = extra?.["problem_id"] ?? extra?.["index"] ?? "row";
-  return {
-    id: String(id),
-    source,
-    prompt: [{ role: "user", content: "" }],
-    language: "python",
-    tests,
-  };
 }
 
 const KIND_KEYS: Partial<Record<VerdictKind, keyof RewardAnswer>> = {

@@ -27,6 +27,8 @@ import { verifyRoute } from "./verify-api.js";
 const BACKLOG = 4096;
 /** A request whose body has not arrived by then is a slow or dead client. */
 const REQUEST_TIMEOUT_MS = 60_000;
+/** Node looks this often for requests that are late. */
+const TIMEOUT_CHECK_MS = 2000;
 const IDLE_CHECK_MS = 20;
 /** Longest time after the last accepted job for its answer to reach a slow client. */
 const CLOSE_GRACE_MS = 5000;
@@ -61,8 +63,11 @@ export async function startService(
   }
   const { app, context, drain } = createApp(parts, "host" in listen ? listen.host : null);
   parts.routes?.(app, context);
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    serverOptions: { connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+  }) as Server;
+  server.requestTimeout = parts.options.bodyTimeoutMs ?? REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = 30_000;
   await bind(server, listen);
   const url = "socket" in listen ? `unix:${listen.socket}` : urlOf(server, listen.host);
@@ -99,6 +104,8 @@ export function createApp(
   app.use(async (c, next) => {
     const start = performance.now();
     await next();
+    // Else a client's next request may meet a closed door.
+    if (isDraining) c.header("connection", "close");
     const seconds = (performance.now() - start) / 1000;
     context.metrics.answered(c.req.routePath, c.res.status, seconds);
   });
@@ -119,7 +126,7 @@ export function createApp(
   );
   app.post("/verify", (c) => verifyRoute(c, context));
   app.post("/run_code", (c) => runCodeRoute(c, context));
-  app.post("/reward", (c) => rewardRoute(c, context));
+  app.post("/reward", rewardRoute(context));
   app.get("/healthz", (c) =>
     c.json({
       status: isDraining ? "draining" : "ok",
