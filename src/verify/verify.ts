@@ -14,6 +14,7 @@ import { faultOf } from "./faults.js";
 import { judgeProgram } from "./judge.js";
 import type { Judgement } from "./judgement.js";
 import { Gate, retrySandbox } from "./pool.js";
+import { connectVerifier, type RemoteOptions } from "./remote.js";
 import { checkReward, computeReward } from "./reward.js";
 import { openSandbox } from "./sandbox/open.js";
 import { ISOLATION_LEVELS, type Sandbox, type SandboxLimits } from "./sandbox.js";
@@ -26,6 +27,7 @@ import type {
   VerifyResult,
 } from "./verifier.js";
 
+export type { RemoteOptions } from "./remote.js";
 export type * from "./verifier.js";
 
 /** The settings that hold where nothing else is said. */
@@ -49,13 +51,17 @@ export function defaultVerifierOptions(): VerifierOptions {
 }
 
 /**
- * Opens a verifier; missing options take their defaults.
+ * Opens a verifier; missing options take their defaults. With a `url` the verifier is the service
+ * there, which has its own settings.
  *
  * @throws {ConfigError} when the reward's weights are refused, or the sandbox does not reach the
  *   isolation asked for.
  * @throws {SandboxError} when no sandbox can be opened.
  */
-export async function createVerifier(options: Partial<VerifierOptions> = {}): Promise<Verifier> {
+export async function createVerifier(
+  options: Partial<VerifierOptions> | RemoteOptions = {},
+): Promise<Verifier> {
+  if ("url" in options) return connectVerifier(options);
   const settings = { ...defaultVerifierOptions(), ...options };
   checkReward(settings.reward);
   const sandbox = settings.sandbox ?? (await openSandbox(settings));
