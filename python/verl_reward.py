@@ -14,7 +14,9 @@ Settings come as reward_kwargs, else from the environment:
 When no service can judge a sample it has no score. `drop` raises, which makes veRL 0.9 and later
 leave the sample out; earlier versions cannot leave one out, so there the run stops. `zero` pays 0 and
 says infra_error=1. `abort` ends the worker. Every such sample is a line in the file named by
-RLVR_INFRA_LOG. Standard library only; works with Python 3.8 and later.
+RLVR_INFRA_LOG. What a service refuses for good (a wrong token, a reward of yours that throws) is an
+error with the service's words, whatever the choice. Standard library only; works with Python 3.8 and
+later.
 """
 
 from __future__ import annotations
@@ -51,6 +53,10 @@ _down_until: dict[str, float] = {}
 
 class VerifierUnavailable(RuntimeError):
     """No service could judge the sample, so it has no score."""
+
+
+class VerifierRefused(RuntimeError):
+    """A service says that asking again is of no use; the message is the service's."""
 
 
 async def compute_score(
@@ -103,7 +109,7 @@ def _ask(body: bytes, kwargs: dict[str, Any]) -> dict[str, Any]:
                 return json.loads(text)
             problem = f"{url} answered {status}: {text[:300]}"
             if status not in RETRY_STATUS:
-                break
+                raise VerifierRefused(f"{url} answered {status}: {text}")
         except (OSError, http.client.HTTPException, ValueError) as error:
             problem = f"{url}: {type(error).__name__}: {error}"
             with _lock:
