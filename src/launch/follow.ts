@@ -30,7 +30,7 @@ export class RunFollower {
   readonly #options: FollowOptions;
   #offset = 0;
   #torn = "";
-  readonly #console: StepMetrics[] = [];
+  readonly #printed: StepMetrics[] = [];
   /** Steps whose record waits for its dump, with how often it was looked for. */
   #waiting: { metrics: StepMetrics; looks: number }[] = [];
   /** Last step that was written down. */
@@ -44,12 +44,12 @@ export class RunFollower {
   readConsole(line: string): void {
     if (this.#options.metricsFile !== null) return;
     const parsed = parseConsoleLine(line);
-    if (parsed !== null) this.#console.push(parsed);
+    if (parsed !== null) this.#printed.push(parsed);
   }
 
   /** Writes down what came since the last time. `isOver` stops waiting for late dumps. */
   async poll({ isOver }: { isOver: boolean }): Promise<void> {
-    const found = [...this.#console.splice(0), ...(await this.#readMetrics())];
+    const found = [...this.#printed.splice(0), ...(await this.#readMetrics())];
     this.#waiting.push(...found.map((metrics) => ({ metrics, looks: 0 })));
     while (this.#waiting.length > 0) {
       const [next] = this.#waiting;

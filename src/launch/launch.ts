@@ -44,7 +44,7 @@ export interface LaunchSummary {
   checkpoints: string[];
   /** What is known of a failure; null when it did not fail, or nothing is known. */
   failure: { what: string; cure: string } | null;
-  /** Last lines of the console. */
+  /** Last lines of the console lines. */
   tail: string[];
 }
 

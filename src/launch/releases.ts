@@ -19,7 +19,7 @@ export interface Release {
   rewardHome: "top" | "reward";
   /** Older reward managers call plain functions only. */
   rewardFunction: "compute_score" | "compute_score_sync";
-  /** True where metrics can be had as a JSONL file; before, only from the console. */
+  /** True where metrics can be had as a JSONL file; before, only from the console lines. */
   hasFileLogger: boolean;
   /** True for the trainer that keeps samples in TransferQueue. */
   isV1: boolean;
