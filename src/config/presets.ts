@@ -34,6 +34,8 @@ const starter: Preset = {
       model: { path: packaged("starter/model") },
       actor: {
         ppo_mini_batch_size: 48,
+        // Half a mini-batch at a time holds 1.2 GB at most, a whole one 1.7 GB, at the same speed.
+        ppo_micro_batch_size_per_gpu: 24,
         ppo_epochs: 2,
         shuffle: true,
         optim: { lr: 1e-4, betas: [0.9, 0.99], weight_decay: 0 },
@@ -119,7 +121,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     summary: "Made to go wrong: no KL, and a learning rate at which nothing else holds the policy.",
     extends: "starter",
     values: {
-      actor_rollout_ref: { actor: { optim: { lr: 5e-4 } } },
+      actor_rollout_ref: { actor: { optim: { lr: 7e-4 } } },
       algorithm: { use_kl_in_reward: false },
       trainer: { total_training_steps: 40 },
     },
