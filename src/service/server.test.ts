@@ -325,6 +325,19 @@ describe("a listening service", () => {
     expect(next.status).toBe(200);
   });
 
+  test("a client that does not finish its body in time is sent away", async () => {
+    const { url } = await start({ options: { bodyTimeoutMs: 200 } });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write("POST /verify HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\n\r\n{");
+    const drip = setInterval(() => socket.write(" "), 100);
+    const answer = await new Promise<string>((resolve) =>
+      socket.once("data", (chunk: Buffer) => resolve(chunk.toString())),
+    );
+    clearInterval(drip);
+    socket.destroy();
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  });
+
   test("finishes what it accepted before it closes", async () => {
     let end = () => {};
     const { url, close } = await start({

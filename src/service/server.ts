@@ -63,12 +63,17 @@ export async function startService(
   }
   const { app, context, drain } = createApp(parts, "host" in listen ? listen.host : null);
   parts.routes?.(app, context);
+  const requestTimeout = parts.options.bodyTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const server = createAdaptorServer({
     fetch: app.fetch,
-    serverOptions: { connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    serverOptions: {
+      requestTimeout,
+      // Node takes the longer of the two for the whole request.
+      headersTimeout: requestTimeout,
+      keepAliveTimeout: 30_000,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
   }) as Server;
-  server.requestTimeout = parts.options.bodyTimeoutMs ?? REQUEST_TIMEOUT_MS;
-  server.keepAliveTimeout = 30_000;
   await bind(server, listen);
   const url = "socket" in listen ? `unix:${listen.socket}` : urlOf(server, listen.host);
   return {

@@ -18,7 +18,9 @@ interface Item {
 export async function verifyRoute(c: Context, context: ServiceContext): Promise<Response> {
   const body = await parseBody(c, verifyRequestSchema);
   const items = itemsOf(body);
-  if (!context.queue.hasRoomFor(items.length)) return describeRefusal(c, "full");
+  if (!context.queue.hasRoomFor(items.length)) {
+    return describeRefusal(c, context.isDraining() ? "closed" : "full");
+  }
   const judge = judgeWith(c, context, body.options ?? {});
   if (body.stream === true) return streamResults(c, items, judge);
   const results = await Promise.all(items.map(judge));
