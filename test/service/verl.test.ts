@@ -144,7 +144,7 @@ describe.skipIf(python === null)(
     beforeAll(async () => {
       dir = mkdtempSync(join(tmpdir(), "rlvr-verl-"));
       await prepare(dir);
-      problems = readFileSync(join(dir, "out", "train.jsonl"), "utf8")
+      problems = readFileSync(join(dir, "out", "train60.jsonl"), "utf8")
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line) as Problem);
@@ -159,7 +159,7 @@ describe.skipIf(python === null)(
     async function compare(verifier: Verifier, service: ServeProcess): Promise<Answer> {
       const reward = "reward.custom_reward_function";
       const answer = await runPython<Answer>("verl_loop.py", [], {
-        parquet: join(dir, "out", "train.parquet"),
+        parquet: join(dir, "out", "train60.parquet"),
         completions,
         tokenizer: inProject("starter/model"),
         words: [
@@ -228,14 +228,14 @@ async function prepare(dir: string): Promise<void> {
   const raw = join(dir, "raw.jsonl");
   writeFileSync(raw, rows.map((row) => JSON.stringify(row) + "\n").join(""));
   const words = ["--import", "tsx", inProject("src/cli/main.ts"), "prepare", raw];
-  const child = spawn(process.execPath, [...words, "--out", join(dir, "out")], {
+  const child = spawn(process.execPath, [...words, "--out", join(dir, "out"), "--dedupe", "off"], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const code = await new Promise((resolve) => child.once("close", resolve));
   if (code !== 0) throw new Error(`prepare ended with ${String(code)}: ${said}`);
-  if (!readdirSync(join(dir, "out")).includes("train.parquet")) throw new Error(said);
+  if (!readdirSync(join(dir, "out")).includes("train60.parquet")) throw new Error(said);
 }
 
 /** In turn: right, right for one test, wrong, no program. */
