@@ -1,7 +1,11 @@
 /** The flags of `rlvr eval`, and an evaluation in words. */
 import { type Command, InvalidArgumentError } from "commander";
-import type { EvaluationInfo } from "../core/evaluation.js";
+import type { EvalSettings, EvaluationInfo } from "../core/evaluation.js";
 import type { Benchmark } from "../eval/benchmarks/benchmark.js";
+import type { LoadedBenchmark } from "../eval/benchmarks/table.js";
+import { EVALUATE_DEFAULTS, type EvaluateSettings } from "../eval/evaluate.js";
+import { defaultVerifierOptions } from "../verify/verify.js";
+import { VERSION } from "./version.js";
 
 /** The flags as commander hands them over. */
 export interface EvalFlags {
@@ -16,7 +20,7 @@ export interface EvalFlags {
   from?: string;
   to?: string;
   release?: string;
-  n: number;
+  n?: number;
   temperature: number;
   topP: number;
   topK?: number;
@@ -25,6 +29,11 @@ export interface EvalFlags {
   batchSize: number;
   threads?: number;
   concurrency: number;
+  requestTimeout: number;
+  apiKeyEnv?: string;
+  timeLimit?: number;
+  memoryLimit?: number;
+  onlyGiven?: true;
   prefill?: true;
   reuse?: string[];
   dryRun?: true;
@@ -37,29 +46,34 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
     return `  ${name.padEnd(16)} ${about}; styles ${styles.map((style) => style.name).join(", ")}`;
   });
   return command
-    .argument("<benchmark>", "benchmark; see below")
-    .argument("[files...]", "its files: JSONL (also .gz), JSON or parquet")
+    .argument("<benchmark>", "benchmark, see below, or a problem file")
+    .argument("[files...]", "its files: JSONL (also .gz), JSON or parquet; else the hub's")
     .option("--model <folder>", "model directory, or with --base-url the model's name there")
-    .option("--base-url <url>", "OpenAI-compatible endpoint; key from OPENAI_API_KEY")
+    .option("--base-url <url>", "OpenAI-compatible endpoint, up to /v1")
+    .option("--api-key-env <name>", "variable with the endpoint's key; OPENAI_API_KEY by default")
     .option("--completions <file>", "judge these completions instead of making any")
-    .option("--out <folder>", "where results go; evals/<benchmark> by default")
-    .option("--name <name>", "name of this evaluation")
+    .option("--only-given", "leave out problems that the completions file lacks")
+    .option("--out <folder>", "where results go; evals/<name> by default")
+    .option("--name <name>", "name of this evaluation; the benchmark's by default")
     .option("--style <name>", "prompt style; the benchmark's first by default")
-    .option("--limit <n>", "first problems only", whole)
+    .option("--limit <n>", "first problems only", positive)
     .option("--split <name>", "part of the data set")
     .option("--from <date>", "first day of dated problems, YYYY-MM-DD")
     .option("--to <date>", "last day of dated problems")
     .option("--release <name>", "release of LiveCodeBench, e.g. v5")
-    .option("--n <n>", "samples per problem", whole, 1)
+    .option("--n <n>", "samples per problem; 1, or as many as the completions file has", positive)
     .option("--temperature <t>", "0 is greedy", number, 0)
     .option("--top-p <p>", "nucleus sampling", number, 1)
-    .option("--top-k <k>", "sample among the k likeliest tokens", whole)
-    .option("--max-tokens <n>", "longest completion; the benchmark's by default", whole)
+    .option("--top-k <k>", "sample among the k likeliest tokens", positive)
+    .option("--max-tokens <n>", "longest completion; the benchmark's by default", positive)
     .option("--seed <n>", "seed of sampling", whole, 42)
-    .option("--batch-size <n>", "sequences sampled at a time, local models", whole, 32)
-    .option("--threads <n>", "threads, local models; every core by default", whole)
-    .option("--concurrency <n>", "requests at a time, endpoints", whole, 8)
+    .option("--batch-size <n>", "sequences sampled at a time, local models", positive, 32)
+    .option("--threads <n>", "threads, local models; every core by default", positive)
+    .option("--concurrency <n>", "requests at a time, endpoints", positive, 8)
+    .option("--request-timeout <s>", "seconds for one answer, endpoints", positive, 600)
     .option("--prefill", "the endpoint continues an assistant turn (vLLM, llama.cpp, SGLang)")
+    .option("--time-limit <s>", "processor seconds a test, where the problem has no limit", number)
+    .option("--memory-limit <mib>", "memory of a program", positive)
     .option("--reuse <folders...>", "take completions from these evaluations where they fit")
     .option("--dry-run", "say what would be asked, and stop")
     .option("--json", "print eval.json")
@@ -67,6 +81,63 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
       "after",
       `\nBenchmarks:\n${table.join("\n")}\n\nExamples:\n  rlvr eval starter --model runs/NAME/checkpoints/step_000075/actor\n  rlvr eval humaneval HumanEval.jsonl.gz --model MODEL --base-url http://127.0.0.1:8000/v1\n`,
     );
+}
+
+/** What narrows the benchmark; null where nothing was said. */
+export function narrowingOf({ style, limit, split, from, to, release }: EvalFlags) {
+  return {
+    style: style ?? null,
+    limit: limit ?? null,
+    split: split ?? null,
+    from: from ?? null,
+    to: to ?? null,
+    release: release ?? null,
+  };
+}
+
+/** The limits of one test. */
+export function limitsOf({ timeLimit, memoryLimit }: EvalFlags) {
+  const { limits } = defaultVerifierOptions();
+  return {
+    ...limits,
+    ...(timeLimit === undefined ? {} : { cpuMs: 1000 * timeLimit, wallMs: 3000 * timeLimit }),
+    ...(memoryLimit === undefined ? {} : { memoryBytes: memoryLimit * 2 ** 20 }),
+  };
+}
+
+/** The settings of the evaluation. */
+export function settingsOf(
+  flags: EvalFlags,
+  { benchmark, style, window }: LoadedBenchmark,
+  decided: Pick<EvaluateSettings, "n" | "outDir" | "limits">,
+): EvaluateSettings {
+  return {
+    ...EVALUATE_DEFAULTS,
+    ...decided,
+    name: flags.name ?? benchmark.name,
+    benchmark: benchmark.name,
+    style,
+    temperature: flags.temperature,
+    topP: flags.topP,
+    topK: flags.topK ?? null,
+    maxTokens: flags.maxTokens ?? benchmark.maxTokens,
+    seed: flags.seed,
+    limit: flags.limit ?? null,
+    window,
+    reuse: flags.reuse ?? [],
+    version: VERSION,
+  };
+}
+
+/** Says what would be asked. */
+export function describePlan(
+  { benchmark, problems, style, window }: LoadedBenchmark,
+  { n }: EvalFlags,
+  outDir: string,
+): string {
+  const part = window === null ? "" : `, ${window}`;
+  const taken = `${problems.length} problems of ${benchmark.name}${part}, style ${style.name}`;
+  return `${taken}, ${n ?? 1} samples each → ${outDir}\n`;
 }
 
 /** Says an evaluation's scores and the settings that move them. */
@@ -85,14 +156,16 @@ export function describeEvaluation(info: EvaluationInfo): string {
     ["format", percent(info.formatRate)],
     ["verdicts", verdicts.join(", ")],
     ["cut off", String(info.truncated)],
-    [
-      "sampling",
-      `n ${settings.n}, temperature ${settings.temperature}, top-p ${settings.topP}, seed ${settings.seed}, at most ${settings.maxTokens} tokens`,
-    ],
+    ["sampling", describeSampling(settings)],
     ["prompts", settings.promptHash],
     ...(info.missing === 0 ? [] : [["missing", `${info.missing} samples have no score`]]),
   ];
   return lines.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
+}
+
+function describeSampling({ n, temperature, topP, seed, maxTokens }: EvalSettings): string {
+  if (temperature === null) return `n ${n}, as the file's maker chose`;
+  return `n ${n}, temperature ${temperature}, top-p ${topP}, seed ${seed}, at most ${maxTokens} tokens`;
 }
 
 function whole(text: string): number {
@@ -101,6 +174,11 @@ function whole(text: string): number {
     throw new InvalidArgumentError("expected a whole number");
   }
   return value;
+}
+
+function positive(text: string): number {
+  if (whole(text) > 0) return Number(text);
+  throw new InvalidArgumentError("expected a positive whole number");
 }
 
 function number(text: string): number {

@@ -31,8 +31,8 @@ export const evalSettingsSchema = z.strictObject({
   extract: z.string(),
   /** Samples per problem. */
   n: z.number().int().positive(),
-  /** 0 is greedy. */
-  temperature: z.number().nonnegative(),
+  /** 0 is greedy; null for completions from a file, whose sampling is not known. */
+  temperature: z.number().nonnegative().nullable(),
   topP: z.number(),
   topK: z.number().int().nullable(),
   maxTokens: z.number().int().positive(),

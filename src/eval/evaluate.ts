@@ -18,63 +18,14 @@ import {
 import type { Problem } from "../core/problem.js";
 import type { OnProgress } from "../core/progress.js";
 import { readLines, writeAtomic } from "../core/run.js";
-import type { SandboxLimits } from "../verify/sandbox.js";
 import type { Verifier } from "../verify/verify.js";
 import type { Completer, CompleterReport, Completion, CompletionRequest } from "./completer.js";
 import { type GenerationCache, generationKey, hashOf, openGenerations } from "./generations.js";
 import { Judging, type Task } from "./judging.js";
-import type { Style } from "./style.js";
+import type { EvaluateSettings } from "./settings.js";
 import { summarise } from "./summarise.js";
 
-/** What an evaluation is asked to do. */
-export interface EvaluateSettings {
-  /** Name of this evaluation, e.g. `before`. */
-  name: string;
-  benchmark: string;
-  style: Style;
-  /** Samples per problem. */
-  n: number;
-  /** 0 is greedy. */
-  temperature: number;
-  topP: number;
-  topK: number | null;
-  maxTokens: number;
-  /** The k of pass@k to report; those above n are left out. */
-  k: readonly number[];
-  seed: number;
-  /** What the verifier was made with, for the record; null when unknown. */
-  limits: SandboxLimits | null;
-  /** How many problems were taken from the front of the benchmark, for the record. */
-  limit: number | null;
-  /** LiveCodeBench's release and dates, for the record. */
-  window: string | null;
-  /** Completions judged at a time. */
-  judgeConcurrency: number;
-  /** Where to write; null keeps everything in memory. */
-  outDir: string | null;
-  /** Other evaluation directories whose completions may be used again. */
-  reuse: readonly string[];
-  /** Product version, for the record. */
-  version: string;
-}
-
-/** The settings most callers leave alone. */
-export const EVALUATE_DEFAULTS = {
-  n: 1,
-  temperature: 0,
-  topP: 1,
-  topK: null,
-  maxTokens: 1024,
-  k: [1, 5, 10, 100],
-  seed: 42,
-  limits: null,
-  limit: null,
-  window: null,
-  judgeConcurrency: 4,
-  outDir: null,
-  reuse: [],
-  version: "0.1.0",
-} as const satisfies Partial<EvaluateSettings>;
+export { EVALUATE_DEFAULTS, type EvaluateSettings } from "./settings.js";
 
 /** What `evaluate` works with. */
 export interface EvaluateInput {
@@ -139,7 +90,7 @@ function planTasks({ problems, completer, settings }: EvaluateInput): Task[] {
       };
       const { tests, compare, limits } = problem;
       const judge = hashOf([tests, compare, limits, style.extract, settings.limits]);
-      return { problem, request, key: generationKey(completer.identity, request), judge };
+      return { problem, request, key: generationKey(completer, request), judge };
     }),
   );
 }
@@ -195,7 +146,7 @@ async function generate(
 }
 
 /** The settings as they stand in eval.json. */
-function recordSettings({ problems, settings }: EvaluateInput): EvalSettings {
+function recordSettings({ completer, problems, settings }: EvaluateInput): EvalSettings {
   const { style } = settings;
   return {
     benchmark: settings.benchmark,
@@ -206,7 +157,7 @@ function recordSettings({ problems, settings }: EvaluateInput): EvalSettings {
     ),
     extract: style.extract,
     n: settings.n,
-    temperature: settings.temperature,
+    temperature: completer.kind === "file" ? null : settings.temperature,
     topP: settings.topP,
     topK: settings.topK,
     maxTokens: settings.maxTokens,

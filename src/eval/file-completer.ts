@@ -16,12 +16,18 @@ import { readRows } from "./rows.js";
 const ID_KEYS = ["problem_id", "problemId", "task_id", "question_id", "id"];
 const TEXT_KEYS = ["completion", "completions", "solution", "code_list", "text", "response"];
 
+/** A file of completions. */
+export interface FileCompleter extends Completer {
+  /** Samples that the file has of a problem. */
+  countOf(problemId: string): number;
+}
+
 /**
  * Opens a file of completions. A problem's lines are its samples in order.
  *
  * @throws {DataError} if a line has no id or no completion.
  */
-export async function fileCompleter(path: string): Promise<Completer> {
+export async function fileCompleter(path: string): Promise<FileCompleter> {
   const byProblem = new Map<string, Completion[]>();
   const hash = createHash("sha256");
   for (const [index, row] of (await readRows(path)).entries()) {
@@ -40,14 +46,17 @@ export async function fileCompleter(path: string): Promise<Completer> {
     byProblem.set(String(id), completions);
     hash.update(JSON.stringify([id, texts]));
   }
+  // Harnesses write MBPP's task 11 as 11 or Mbpp/11.
+  const find = (id: string) => byProblem.get(id) ?? byProblem.get(id.replace(/^.*\//, ""));
   return {
     kind: "file",
+    countOf: (id) => find(id)?.length ?? 0,
     name: basename(path),
     identity: `file:${hash.digest("hex").slice(0, 16)}`,
     complete: (requests, onCompletion) => {
       let absent = 0;
       requests.forEach((request, index) => {
-        const completion = byProblem.get(request.problemId)?.[request.sample];
+        const completion = find(request.problemId)?.[request.sample];
         if (completion === undefined) absent++;
         else onCompletion(index, completion);
       });

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { appendLine, readLines, writeAtomic } from "../core/run.js";
-import type { Completion, CompletionRequest } from "./completer.js";
+import type { Completer, Completion, CompletionRequest } from "./completer.js";
 
 /** A line of generations.jsonl. */
 export interface Generation extends Completion {
@@ -15,10 +15,14 @@ export interface Generation extends Completion {
 }
 
 /** Hashes what produces a completion. */
-export function generationKey(identity: string, request: CompletionRequest): string {
+export function generationKey(
+  { identity, kind: source }: Pick<Completer, "identity" | "kind">,
+  request: CompletionRequest,
+): string {
   const { prompt, kind, maxTokens, temperature, topP, topK, stop, seed, sample } = request;
-  // A greedy sample is the same whatever the seed, the index or the truncation of the tail.
-  const sampling = temperature === 0 ? null : [temperature, topP, topK, seed, sample];
+  // A greedy sample is the same whatever the seed and the index; a file's samples are what they are.
+  const isGreedy = temperature === 0 && source !== "file";
+  const sampling = isGreedy ? null : [temperature, topP, topK, seed, sample];
   return hashOf([identity, kind, prompt, maxTokens, stop, sampling]);
 }
 

@@ -2,9 +2,10 @@
 import type { EvalSample } from "../core/evaluation.js";
 import type { Problem } from "../core/problem.js";
 import { judgeAnswer } from "../verify/answer.js";
+import { blockOf, extractProgram } from "../verify/extract.js";
 import type { Verifier } from "../verify/verify.js";
 import type { Completion } from "./completer.js";
-import { asBlock, EXTRACT_RULES, type Style } from "./style.js";
+import { EXTRACT_RULES, type Style } from "./style.js";
 
 /** What is judged, and how. */
 export interface JudgeInput {
@@ -37,7 +38,8 @@ export async function judgeSample(input: JudgeInput): Promise<JudgedPart> {
   });
   return {
     program: result.extraction.program,
-    format: result.extraction.format,
+    // Of what the model wrote, not of the block that a harness's rule was wrapped in.
+    format: style.extract === "verifier" ? result.extraction.format : hasBlock(completion, problem),
     verdicts: result.tests.map(({ verdict }) => verdict.kind),
     verdict: result.verdict,
     passRate: result.passRate,
@@ -52,6 +54,11 @@ function isStrictlyRight({ tests }: Problem, { text }: Completion): boolean | nu
   return judgeAnswer(text, tests.answer, "strict").isCorrect;
 }
 
+function hasBlock({ text }: Completion, { language, tests }: Problem): boolean {
+  const entryPoint = tests.kind === "call" || tests.kind === "assert" ? tests.entryPoint : null;
+  return extractProgram({ completion: text, language, entryPoint }).format;
+}
+
 /** Applies a harness's own rule: its program goes to the verifier as the one block there is. */
 function prepare(text: string, problem: Problem, { extract }: Style) {
   if (extract === "verifier") return { completion: text, problem };
@@ -59,7 +66,7 @@ function prepare(text: string, problem: Problem, { extract }: Style) {
   const { tests } = problem;
   const bare = tests.kind === "assert" ? { ...tests, programPrefix: "" } : tests;
   return {
-    completion: program === null ? "" : asBlock(program),
+    completion: program === null ? "" : blockOf(program),
     problem: { ...problem, tests: bare },
   };
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { Sampler } from "../model/sample.js";
 import { loadModel } from "../model/weights.js";
 import type { Completer } from "./completer.js";
@@ -29,7 +29,8 @@ export async function localCompleter(dir: string, options: LocalOptions): Promis
     ...MODEL_DEFAULTS,
     sampler,
     tokenizer,
-    name: basename(resolve(dir)),
+    // Checkpoints all end in the same word; with the folder above it a name says which.
+    name: resolve(dir).split(sep).slice(-2).join("/"),
     identity,
     batchSize: options.batchSize,
     close: () => sampler.dispose(),

@@ -55,16 +55,6 @@ export const EXTRACT_RULES: Record<Exclude<ExtractRule, "verifier">, Extractor> 
   },
 };
 
-/**
- * Wraps a program as the verifier expects it: one block whose fence is longer than any run of
- * backticks in it.
- */
-export function asBlock(program: string): string {
-  const longest = Math.max(0, ...[...program.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(Math.max(3, longest + 1));
-  return `${fence}python\n${program}\n${fence}\n`;
-}
-
 function prefixOf(problem: Problem): string {
   return problem.tests.kind === "assert" ? problem.tests.programPrefix : "";
 }

@@ -1,7 +1,7 @@
 /** Scores of an evaluation from its samples. */
 import type { EvalGroup, EvalSample, EvalSettings, EvaluationInfo } from "../core/evaluation.js";
 import { bootstrapMean, type Interval, mean, wilsonInterval } from "../core/statistics.js";
-import type { EvaluateSettings } from "./evaluate.js";
+import type { EvaluateSettings } from "./settings.js";
 import { meanPassAtK } from "./pass-at-k.js";
 
 /** What the scores are made of. */

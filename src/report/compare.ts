@@ -54,6 +54,14 @@ export interface Comparison {
 
 const BOOTSTRAP = { resamples: 10_000, seed: 42 };
 
+/** One comparison of the report. */
+export interface ReportSection {
+  title: string;
+  before: Evaluation;
+  after: Evaluation;
+  comparison: Comparison;
+}
+
 /**
  * Compares two evaluations.
  *

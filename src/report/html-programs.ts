@@ -3,7 +3,7 @@ import type { EvalSample } from "../core/evaluation.js";
 import type { ProblemPair } from "./compare.js";
 import { OUTCOMES } from "./html-tables.js";
 import { escapeText } from "./plot-scale.js";
-import type { ReportSection } from "./report.js";
+import type { ReportSection } from "./compare.js";
 
 /** Problems shown with their programs in each list: the page must stay light. */
 const MOST_PROBLEMS = 100;

@@ -3,7 +3,7 @@ import type { EvaluationInfo } from "../core/evaluation.js";
 import type { PairOutcome } from "./compare.js";
 import { passAt1Of } from "./markdown.js";
 import { escapeText } from "./plot-scale.js";
-import type { ReportSection } from "./report.js";
+import type { ReportSection } from "./compare.js";
 import { percent, points, pValue } from "./sentence.js";
 
 /** Renders the tables of one comparison. */
@@ -19,9 +19,10 @@ export function renderTables(section: ReportSection): string {
 function scoreTable({ before, after, comparison }: ReportSection): string {
   const { passAt1, passRate } = comparison;
   const range = (low: number, high: number, show: (value: number) => string) =>
-    `<span class="quiet">(${show(low)} to ${show(high)})</span>`;
+    `<span class="quiet range">(${show(low)} to ${show(high)})</span>`;
+  const bare = (value: number) => (100 * value).toFixed(1);
   const rate = (info: EvaluationInfo) =>
-    `${percent(passAt1Of(info))} ${range(info.passAt1Interval.low, info.passAt1Interval.high, percent)}`;
+    `${percent(passAt1Of(info))} ${range(info.passAt1Interval.low, info.passAt1Interval.high, bare)}`;
   const rows = [
     row(
       "pass@1",
@@ -48,7 +49,7 @@ function scoreTable({ before, after, comparison }: ReportSection): string {
     row("problems", String(before.info.problems), String(after.info.problems), ""),
     row("cut off by the limit", String(before.info.truncated), String(after.info.truncated), ""),
   );
-  return table(["", "before", "after", "difference"], rows);
+  return table(["", "before", "after", "change"], rows);
 }
 
 function flipTable({ comparison }: ReportSection): string {
@@ -71,8 +72,8 @@ function groupTables({ before, after }: ReportSection): string[] {
         `<td class="number">${percent(group.passAt1)}</td></tr>`
       );
     });
-    const heading = `<h3>By ${escapeText(tag)}</h3>`;
-    return heading + table([tag, "problems", "pass@1 before", "pass@1 after"], rows);
+    const heading = `<h3>pass@1 by ${escapeText(tag)}</h3>`;
+    return heading + table([tag, "problems", "before", "after"], rows);
   });
 }
 

@@ -11,7 +11,7 @@ import { PAGE_STYLE } from "./page-style.js";
 import { escapeText } from "./plot-scale.js";
 import { type BarGroup, drawBars, drawLines, drawStack, type LineSeries } from "./plots.js";
 import { REFERENCE, referenceNoise } from "./reference.js";
-import type { ReportSection } from "./report.js";
+import type { ReportSection } from "./compare.js";
 import { conclude } from "./sentence.js";
 
 /** Renders the page. */

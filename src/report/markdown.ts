@@ -3,7 +3,7 @@ import type { EvaluationInfo } from "../core/evaluation.js";
 import { VERDICT_KINDS } from "../core/verdict.js";
 import type { Comparison, PairOutcome } from "./compare.js";
 import { REFERENCE, referenceNoise } from "./reference.js";
-import type { ReportSection } from "./report.js";
+import type { ReportSection } from "./compare.js";
 import { conclude, percent, points } from "./sentence.js";
 
 /** Ids of a list before it is cut, so that a page stays a page; report.json has all. */

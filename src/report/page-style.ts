@@ -62,6 +62,14 @@ th{font-weight:600;color:var(--quiet)}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 td.setting{overflow-wrap:anywhere;max-width:340px}
 .up{color:var(--good)}.down{color:var(--bad)}
+.range{white-space:nowrap}
+@media (max-width:600px){
+  main{padding:16px 14px 48px}
+  table{font-size:13px;min-width:100%}
+  th,td{padding-right:6px}
+  td:last-child,th:last-child{padding-right:0}
+  .range{display:block;font-size:11px}
+}
 details{border-bottom:1px solid var(--line);padding:4px 0}
 summary{cursor:pointer;overflow-wrap:anywhere}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:12px}

@@ -5,19 +5,16 @@
 import { join } from "node:path";
 import type { Evaluation, EvaluationInfo } from "../core/evaluation.js";
 import { writeAtomic } from "../core/run.js";
-import { compareEvaluations, type Comparison, type PairOutcome } from "./compare.js";
+import {
+  compareEvaluations,
+  type Comparison,
+  type PairOutcome,
+  type ReportSection,
+} from "./compare.js";
 import { readCurves } from "./curves.js";
 import { renderHtml } from "./html.js";
 import { passAt1Of, renderMarkdown, warningsOf } from "./markdown.js";
 import { conclude } from "./sentence.js";
-
-/** One comparison of the report. */
-export interface ReportSection {
-  title: string;
-  before: Evaluation;
-  after: Evaluation;
-  comparison: Comparison;
-}
 
 /** What a report may hold beside the first comparison. */
 export interface ReportOptions {
@@ -110,13 +107,17 @@ function compareSection(
   { allowDifferent = false }: ReportOptions,
 ): ReportSection {
   const { benchmark, temperature, n } = after.info.settings;
-  const decoding = temperature === 0 ? "greedy" : `temperature ${temperature}`;
   return {
-    title: `${benchmark}, ${decoding}${n > 1 ? `, ${n} samples` : ""}`,
+    title: `${benchmark}${decodingOf(temperature)}${n > 1 ? `, ${n} samples` : ""}`,
     before,
     after,
     comparison: compareEvaluations(before, after, { allowDifferent }),
   };
+}
+
+function decodingOf(temperature: number | null): string {
+  if (temperature === null) return "";
+  return temperature === 0 ? ", greedy" : `, temperature ${temperature}`;
 }
 
 function toJson({ title, before, after, comparison }: ReportSection): ReportComparison {

@@ -19,7 +19,7 @@ export async function readEvaluations(
   const names = await readdir(root).catch(() => []);
   const evaluations: RunEvaluation[] = [];
   const problems: string[] = [];
-  for (const name of names.sort()) {
+  for (const name of names.sort((a, b) => a.localeCompare(b))) {
     try {
       const { info, samples } = await readEvaluation(join(root, name));
       evaluations.push({ name, info, samples });

@@ -172,11 +172,12 @@ describe("fileCompleter", () => {
       completer: await fileCompleter(path),
       problems: problemsOf(4),
       verifier: new FakeVerifier(),
-      settings: settingsOf({ n: 2, temperature: 1 }),
+      settings: settingsOf({ n: 2 }),
     });
     expect(info).toMatchObject({
       status: "incomplete",
       missing: 2,
+      settings: { temperature: null },
       passAtK: { "1": 0.5 },
       truncated: 2,
       faults: { not_in_file: 2 },

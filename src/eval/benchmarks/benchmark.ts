@@ -30,6 +30,9 @@ export interface BenchmarkOptions {
   release: string | null;
 }
 
+/** What decides which files of the hub are read. */
+export type HubOptions = Partial<Record<"split" | "release", string>>;
+
 /** A benchmark as the rest of the room sees it. */
 export interface Benchmark {
   name: string;
@@ -37,7 +40,7 @@ export interface Benchmark {
   aliases: readonly string[];
   about: string;
   /** The data set on the Hugging Face hub, where it has one. */
-  hub: { repo: string; files: readonly string[] } | null;
+  hub: { repo: string; filesOf(options: HubOptions): readonly string[] } | null;
   maxTokens: number;
   styles: readonly { name: string; about: string }[];
   /** Says what of the data set was taken, e.g. a date window; null when it has no such choice. */

@@ -22,7 +22,7 @@ export const gsm8k = defineBenchmark({
   name: "gsm8k",
   aliases: ["openai/gsm8k", "grade-school-math"],
   about: "1,319 grade-school word problems with a number as the answer (OpenAI)",
-  hub: { repo: "openai/gsm8k", files: ["main/test-00000-of-00001.parquet"] },
+  hub: { repo: "openai/gsm8k", filesOf: () => ["main/test-00000-of-00001.parquet"] },
   maxTokens: 512,
   row: rowSchema,
   // The rows carry no ids: their place in the file is one.

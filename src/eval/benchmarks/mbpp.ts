@@ -167,25 +167,24 @@ function define(
   });
 }
 
+/** Every split's file, as the ids tell the split and the examples come from another one. */
+const hubOf = (config: string): Benchmark["hub"] => ({
+  repo: "google-research-datasets/mbpp",
+  filesOf: () =>
+    ["prompt", "test", "validation", "train"].map(
+      (split) => `${config}/${split}-00000-of-00001.parquet`,
+    ),
+});
+
 /** MBPP, the full set. */
 export const mbpp = define("mbpp", {
   about: "974 short Python functions with three asserts each; test split 500 (Google)",
-  hub: {
-    repo: "google-research-datasets/mbpp",
-    files: ["prompt", "test", "validation", "train"].map(
-      (split) => `full/${split}-00000-of-00001.parquet`,
-    ),
-  },
+  hub: hubOf("full"),
 });
 
 /** MBPP, the part checked by hand. */
 export const mbppSanitized = define("mbpp-sanitized", {
   aliases: ["mbpp_sanitized"],
   about: "427 problems of MBPP checked by hand; test split 257 (Google)",
-  hub: {
-    repo: "google-research-datasets/mbpp",
-    files: ["prompt", "test", "validation", "train"].map(
-      (split) => `sanitized/${split}-00000-of-00001.parquet`,
-    ),
-  },
+  hub: hubOf("sanitized"),
 });
