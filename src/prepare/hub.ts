@@ -46,9 +46,42 @@ export function isHubId(text: string): boolean {
  *
  * @throws {ConfigError} if the hub cannot be reached, refuses, or has no such data set or split.
  */
-export async function fetchSplit(
+export function fetchSplit(
   id: string,
   split: Split,
+  access: HubAccess & { onProgress?: OnProgress },
+): Promise<HubFiles> {
+  return fetchChosen(id, (files) => chooseFiles(files, split, id), access);
+}
+
+/**
+ * Downloads files by name, in that order, unless they are in the cache.
+ *
+ * @throws {ConfigError} if the hub cannot be reached, refuses, or lacks one of them.
+ */
+export function fetchNamed(
+  id: string,
+  names: readonly string[],
+  access: HubAccess & { onProgress?: OnProgress },
+): Promise<HubFiles> {
+  const choose = <T extends { path: string }>(files: T[]): T[] =>
+    names.map((name) => {
+      const found = files.find(({ path }) => path === name);
+      if (found !== undefined) return found;
+      throw new ConfigError(`data set ${id} has no file ${name}; download it and give its path`);
+    });
+  return fetchChosen(id, choose, access);
+}
+
+/** A file as the hub lists it. */
+interface HubFile {
+  path: string;
+  size: number;
+}
+
+async function fetchChosen(
+  id: string,
+  choose: (files: HubFile[]) => HubFile[],
   access: HubAccess & { onProgress?: OnProgress },
 ): Promise<HubFiles> {
   const [, name, asked] = ID.exec(id) ?? [];
@@ -65,12 +98,12 @@ export async function fetchSplit(
     });
     const revision = info.sha;
     const repo: RepoDesignation = { type: "dataset", name };
-    const files: { path: string; size: number }[] = [];
+    const files: HubFile[] = [];
     for await (const file of listFiles({ repo, revision, recursive: true, ...common })) {
       const { path, size, type } = file;
       if (type === "file" && ROW_FILE.test(path)) files.push({ path, size });
     }
-    const wanted = chooseFiles(files, split, id);
+    const wanted = choose(files);
     const folder = join(access.cacheDir, name.replace("/", "--"), revision);
     const paths: string[] = [];
     for (const file of wanted) {
