@@ -236,7 +236,7 @@ function drawMarks(plot: uPlot, { marks, hasMarkLabels }: ChartProps, color: str
   ctx.font = `${10 * devicePixelRatio}px system-ui`;
   ctx.textAlign = "left";
   ctx.setLineDash([4, 4]);
-  for (const { x, label } of marks) {
+  for (const [i, { x, label }] of marks.entries()) {
     const left = plot.valToPos(x, "x", true);
     if (left < bbox.left || left > bbox.left + bbox.width) continue;
     ctx.beginPath();
@@ -244,7 +244,7 @@ function drawMarks(plot: uPlot, { marks, hasMarkLabels }: ChartProps, color: str
     ctx.lineTo(left, bbox.top + bbox.height);
     ctx.stroke();
     if (hasMarkLabels === true) {
-      ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 10 * devicePixelRatio);
+      ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + (10 + 12 * i) * devicePixelRatio);
     }
   }
   ctx.restore();

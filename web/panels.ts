@@ -32,6 +32,12 @@ const PHASES: [phase: string, color: string][] = [
   ["update_actor", "series-3"],
 ];
 
+const SPREAD_HINTS: Record<string, string> = {
+  advantages: "Mean near 0 when whitened; the band is the least and the greatest.",
+  returns: "Follow the reward.",
+  values: "The critic's guesses; they follow the returns.",
+};
+
 /** Every chart; those without data in a run are left out. */
 export const PANELS: Panel[] = [
   {
@@ -67,8 +73,8 @@ export const PANELS: Panel[] = [
     ],
   },
   {
-    title: "Length and truncation",
-    hint: "Stable or slowly growing tokens; truncated share under 5 %.",
+    title: "Response length",
+    hint: "Stable or slowly growing. Much longer with a flat pass rate: rambling.",
     screen: 1,
     lines: [
       {
@@ -148,6 +154,19 @@ export const PANELS: Panel[] = [
     screen: 1,
     lines: [{ metric: "perf/throughput", label: "tokens/s", color: "series-4" }],
   },
+  ...["advantages", "returns", "values"].map((name): Panel => ({
+    title: `${name[0].toUpperCase()}${name.slice(1)}`,
+    hint: SPREAD_HINTS[name],
+    screen: 2,
+    lines: [
+      {
+        metric: `critic/${name}/mean`,
+        label: name,
+        color: "series-1",
+        band: [`critic/${name}/min`, `critic/${name}/max`],
+      },
+    ],
+  })),
   ...(
     [
       ["Policy loss", "actor/pg_loss", "Near 0, noisy. Over 10, or not a number: stop."],
@@ -165,8 +184,11 @@ export const PANELS: Panel[] = [
         "training/rollout_probs_diff_mean",
         "Under 0.005; more is a numeric fault.",
       ],
-      ["Advantages", "critic/advantages/mean", "Near 0 when whitened."],
-      ["Returns", "critic/returns/mean", "Follow the reward."],
+      ["Duplicates", "group/duplicates", "Share of answers that another of the group repeats."],
+      ["Groups of one reward", "group/zero_std", "Under 50 %; in GRPO they teach nothing."],
+      ["Critic clip fraction", "critic/vf_clipfrac", "Small; over 0.3 the critic cannot follow."],
+      ["Seconds of judging", "timing_s/reward", "Under 15 % of a step."],
+      ["Tokens per step", "perf/total_num_tokens", "Level, or growing with length."],
       ["Infrastructure errors", "reward/infra_error", "0. Over 5 % the run stops."],
       ["Memory", "perf/cpu_memory_used_gb", "Level after the first steps."],
     ] as const

@@ -46,6 +46,10 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     summary: "Serve the verifier over HTTP, and the dashboard of a folder of runs.",
     load: () => import("./serve.js"),
   },
+  watch: {
+    summary: "Show a run's health and curves in the terminal.",
+    load: () => import("./watch.js"),
+  },
   doctor: {
     summary: "Say what this machine offers: isolation, interpreters, compilers.",
     load: () => import("./doctor.js"),

@@ -160,15 +160,17 @@ function Paired({ left, right }: { left: RunEvaluation; right: RunEvaluation }) 
   const fates: Fate[] = ["gained", "lost", "both", "neither"];
   return (
     <>
-      <ul class="tabs" role="group" aria-label="Problems">
-        {fates.map((one) => (
-          <li key={one}>
-            <button aria-pressed={one === fate} onClick={() => setFate(one)}>
-              {one} {pairs.filter((pair) => pair.fate === one).length}
-            </button>
-          </li>
-        ))}
-      </ul>
+      <div role="group" aria-label="Problems">
+        <ul class="tabs">
+          {fates.map((one) => (
+            <li key={one}>
+              <button aria-pressed={one === fate} onClick={() => setFate(one)}>
+                {one} {pairs.filter((pair) => pair.fate === one).length}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </div>
       {pairs
         .filter((pair) => pair.fate === fate)
         .slice(0, 200)

@@ -1,0 +1,72 @@
+/** `rlvr watch`: a run's health and curves in the terminal. */
+import type { Command } from "commander";
+import { DataError } from "../core/errors.js";
+import { readRunInfo } from "../core/run.js";
+import { openRun } from "../report/run-store.js";
+import { renderTerminal } from "../report/terminal-view.js";
+
+const EVERY_MS = 2000;
+const PLAIN_WIDTH = 100;
+/** Leaves the screen as it was: the view is drawn on the terminal's second screen. */
+const ENTER = "\u001b[?1049h\u001b[?25l";
+const LEAVE = "\u001b[?1049l\u001b[?25h";
+const HOME = "\u001b[H";
+const CLEAR_LINE = "\u001b[K";
+const CLEAR_BELOW = "\u001b[J";
+
+/** Defines the command. */
+export function define(command: Command): void {
+  command
+    .argument("<run>", "run directory")
+    .option("--once", "print the state once, as is done where the output is no terminal")
+    .action(watch);
+}
+
+async function watch(dir: string, { once }: { once?: true }): Promise<void> {
+  const run = openRun(dir);
+  const draw = async (width: number) => {
+    await run.refresh();
+    const info = await readRunInfo(dir).catch(() => null);
+    if (info === null && run.metrics.span("train") === null) {
+      throw new DataError("expected a run directory with run.json or metrics.jsonl", { path: dir });
+    }
+    const { metrics, health } = run;
+    return { lines: renderTerminal({ info, metrics, health }, width), info };
+  };
+  if (once === true || !process.stdout.isTTY) {
+    const { lines } = await draw(process.stdout.isTTY ? process.stdout.columns : PLAIN_WIDTH);
+    process.stdout.write(lines.join("\n") + "\n");
+    return;
+  }
+  await follow(draw);
+}
+
+/** Draws until the run has ended or Ctrl-C; the last state stays on the screen. */
+async function follow(
+  draw: (width: number) => Promise<{ lines: string[]; info: { status: string } | null }>,
+): Promise<void> {
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  let last: string[] = [];
+  process.stdout.write(ENTER);
+  try {
+    while (!stop.signal.aborted) {
+      const { lines, info } = await draw(process.stdout.columns);
+      last = lines;
+      const shown = lines.slice(0, process.stdout.rows - 1);
+      process.stdout.write(
+        HOME + shown.map((line) => `${line}${CLEAR_LINE}\n`).join("") + CLEAR_BELOW,
+      );
+      if (info !== null && info.status !== "running") break;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, EVERY_MS);
+        stop.signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), {
+          once: true,
+        });
+      });
+    }
+  } finally {
+    process.stdout.write(LEAVE);
+  }
+  process.stdout.write(last.join("\n") + "\n");
+}
