@@ -9,7 +9,7 @@
  * utils/reward_score/sandbox_fusion/utils.py.
  */
 import type { Context } from "hono";
-import { SandboxError } from "../core/errors.js";
+import { ConfigError, SandboxError } from "../core/errors.js";
 import type { ProgramOutcome, SandboxLimits } from "../verify/sandbox.js";
 import type { ServiceContext } from "./context.js";
 import { QueueRefusal } from "./fair-queue.js";
@@ -34,6 +34,14 @@ const LANGUAGES: Record<string, string> = {
   golang: "go",
   rs: "rust",
 };
+
+/** SandboxFusion's words; one that this machine cannot run is its SandboxError, any other word 422. */
+const KNOWN_WORDS = new Set(
+  (
+    "python cpp nodejs go go_test java php csharp bash typescript sql rust cuda lua r perl d_ut ruby " +
+    "scala julia pytest junit kotlin_script jest verilog python_gpu lean swift racket"
+  ).split(" "),
+);
 
 /** Answers a run_code request: HTTP 200 whatever the program did. */
 export async function runCodeRoute(c: Context, context: ServiceContext): Promise<Response> {
@@ -61,6 +69,9 @@ export async function runCodeRoute(c: Context, context: ServiceContext): Promise
   } catch (error) {
     if (error instanceof QueueRefusal) {
       return describeRefusal(c, error.reason === "full" ? "deadline" : error.reason);
+    }
+    if (error instanceof ConfigError && (KNOWN_WORDS.has(word) || Object.hasOwn(LANGUAGES, word))) {
+      return c.json(sandboxError(error.message));
     }
     if (!(error instanceof SandboxError)) throw error;
     context.metrics.infraError();

@@ -4,9 +4,9 @@
  * Routes are thin: parse, call a room, answer. One bounded, fair queue stands before the sandbox;
  * what it cannot take is refused with a status that says whether to try again.
  */
-import { rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -74,6 +74,7 @@ export async function startService(
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
   }) as Server;
+  if ("socket" in listen) await removeDeadSocket(listen.socket);
   await bind(server, listen);
   const url = "socket" in listen ? `unix:${listen.socket}` : urlOf(server, listen.host);
   return {
@@ -158,6 +159,18 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
   clearInterval(idle);
   clearTimeout(grace);
+}
+
+/** A service that was killed leaves its socket behind, which nobody answers. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const probe = connect(path);
+  const isDead = await new Promise<boolean>((resolve) => {
+    probe.once("connect", () => resolve(false));
+    // A file that is no socket answers the same, and is nobody's to remove.
+    probe.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED"));
+  });
+  probe.destroy();
+  if (isDead && statSync(path).isSocket()) rmSync(path, { force: true });
 }
 
 function bind(server: Server, listen: Listen): Promise<void> {

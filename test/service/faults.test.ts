@@ -160,6 +160,19 @@ describe("a service with the real sandbox", () => {
     expect(await countWrong(verifier, 5, 4000)).toBe(0);
   });
 
+  test("a language that is not here is an answer in words, not a failed program", async () => {
+    const body = JSON.stringify({ code: "x", language: "lean" });
+    const answer = await fetch(`${service.url}/run_code`, { method: "POST", body });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      status: "SandboxError",
+      message: expect.stringContaining("lean"),
+    });
+    const unknown = JSON.stringify({ code: "x", language: "klingon" });
+    const refused = await fetch(`${service.url}/run_code`, { method: "POST", body: unknown });
+    expect(refused.status).toBe(422);
+  });
+
   test("kill -9 of every sandbox process under load costs no verdict", async () => {
     const judging = countWrong(verifier, 100, 5000);
     const slow = Promise.all(

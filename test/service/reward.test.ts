@@ -1,5 +1,8 @@
 /** The reward file for veRL, and rewards written in TypeScript, against real services. */
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Problem } from "../../src/core/problem.js";
 import { groundTruthOf } from "../../src/formats/verl-rows.js";
@@ -9,6 +12,7 @@ import {
   ADD,
   completionOf,
   inProject,
+  processesNaming,
   serve,
   type ServeProcess,
   slowCompletion,
@@ -35,9 +39,13 @@ function askRewardFile(
   rows: Row[],
   kwargs: Record<string, unknown>,
   onBegin: () => void = () => {},
+  env: Record<string, string> = {},
 ): Promise<Scores> {
   const words = [inProject("test/service/ask_reward_file.py"), inProject("python/verl_reward.py")];
-  const child = spawn("python3", words, { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn("python3", words, {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
   child.stdin.end(JSON.stringify({ kwargs, rows }));
   return new Promise((resolve, reject) => {
     let output = "";
@@ -189,6 +197,26 @@ describe("the reward file and services that fail", () => {
     // Both had work: had the first been left out from the start, the second had served them all.
     expect(Number(served?.[1])).toBeLessThan(batch.length);
     await second.stop("SIGTERM");
+  });
+
+  test("starts one service on this node for all workers, and another when that one is killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rlvr-start-"));
+    const main = inProject("src/cli/main.ts");
+    const kwargs = { start: `${process.execPath} --import tsx ${main} serve --workers 1` };
+    const batch = Array.from({ length: 20 }, (_, i) => completionOf(i));
+    const rows = batch.map(({ completion }) => rowOf(completion));
+    const expected = batch.map(({ passRate }) => passRate);
+    const ask = () => askRewardFile(rows, kwargs, undefined, { TMPDIR: folder });
+    for (const scores of await Promise.all([ask(), ask(), ask()])) {
+      expect(scoresOf(scores)).toEqual(expected);
+    }
+    const [first, ...more] = processesNaming(folder);
+    expect(more).toEqual([]);
+    process.kill(first, "SIGKILL");
+    expect(scoresOf(await ask())).toEqual(expected);
+    const [second] = processesNaming(folder).filter((pid) => pid !== first);
+    process.kill(second, "SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("no service at all: dropped by an error, or zero that says so", async () => {

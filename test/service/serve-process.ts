@@ -59,6 +59,20 @@ export function descendants(pid: number): number[] {
   return walk(pid);
 }
 
+/** Processes with `text` in their command line. */
+export function processesNaming(text: string): number[] {
+  const isNaming = (pid: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && isNaming(name))
+    .map(Number);
+}
+
 /** Adds two numbers; three tests. */
 export const ADD: Problem = {
   id: "add",
