@@ -95,14 +95,12 @@ def _ask(body: bytes, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Try services until one answers or the time is up."""
     urls = _setting(kwargs, "urls", "RLVR_VERIFIER_URLS").strip("[] ").replace("'", "")
     services = [url.strip() for url in urls.split(",") if url.strip()]
-    if not services:
-        services = [_start_local(kwargs)]
     token = _setting(kwargs, "token", "RLVR_VERIFIER_TOKEN")
     deadline = time.monotonic() + float(_setting(kwargs, "timeout_s", "RLVR_VERIFIER_TIMEOUT", "600"))
     problem = "no attempt was made"
     attempt = 0
     while time.monotonic() < deadline:
-        url = _least_busy(services)
+        url = _least_busy(services or [_start_local(kwargs)])
         try:
             status, text = _post(url, body, token, deadline - time.monotonic())
             if status == 200:
@@ -186,8 +184,14 @@ def _start_local(kwargs: dict[str, Any]) -> str:
     if not command:
         raise VerifierUnavailable("no service: set RLVR_VERIFIER_URLS or RLVR_START_SERVICE")
     folder = os.path.join(tempfile.gettempdir(), f"rlvr-{os.getuid()}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, "verify.sock")
+    with _lock:
+        # It answered this process before and has not failed since.
+        if f"unix:{path}" in _in_flight and _down_until.get(f"unix:{path}", 0.0) <= time.monotonic():
+            return f"unix:{path}"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise VerifierUnavailable(f"{folder} belongs to another user")
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _answers(path):
