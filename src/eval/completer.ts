@@ -35,8 +35,12 @@ export interface Completion {
   completionTokens: number | null;
 }
 
-/** Called for each completion as it comes; `index` is that of its request. */
-export type OnCompletion = (index: number, completion: Completion) => void;
+/**
+ * Called for each completion as it comes; `index` is that of its request. The answer resolves when
+ * the completion is judged; a completer that keeps this process busy waits for it, so that judging
+ * is not starved of time.
+ */
+export type OnCompletion = (index: number, completion: Completion) => Promise<void>;
 
 /** How a completer did: requests it could not serve are missing, never empty completions. */
 export interface CompleterReport {

@@ -114,7 +114,7 @@ class Session {
       while (next < requests.length && this.#givenUpInARow < GIVEN_UP_IN_A_ROW) {
         const index = next++;
         const completion = await this.#serve(requests[index]);
-        if (completion !== null) onCompletion(index, completion);
+        if (completion !== null) void onCompletion(index, completion);
       }
     };
     const width = Math.min(this.#options.concurrency, requests.length);

@@ -131,16 +131,16 @@ async function generate(
   for (const [index, { key }] of work.tasks.entries()) {
     if (work.judged.has(index)) continue;
     const known = cache.get(key);
-    if (known !== null) work.judge(index, known);
+    if (known !== null) void work.judge(index, known);
     else wanted.set(key, [...(wanted.get(key) ?? []), index]);
   }
   if (wanted.size === 0) return { faults: {}, lastFault: null };
   const groups = [...wanted.values()];
   const requests = groups.map((indices) => work.tasks[indices[0]].request);
-  const onCompletion = (at: number, completion: Completion) => {
+  const onCompletion = async (at: number, completion: Completion) => {
     // What a file holds is in the file already.
     if (completer.kind !== "file") cache.add(work.tasks[groups[at][0]].key, completion);
-    for (const index of groups[at]) work.judge(index, completion);
+    await Promise.all(groups[at].map((index) => work.judge(index, completion)));
   };
   return completer.complete(requests, onCompletion, signal);
 }

@@ -58,7 +58,7 @@ export async function fileCompleter(path: string): Promise<FileCompleter> {
       requests.forEach((request, index) => {
         const completion = find(request.problemId)?.[request.sample];
         if (completion === undefined) absent++;
-        else onCompletion(index, completion);
+        else void onCompletion(index, completion);
       });
       return Promise.resolve({
         faults: absent === 0 ? {} : { not_in_file: absent },

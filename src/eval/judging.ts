@@ -36,7 +36,7 @@ export class Judging {
   readonly judged: Map<number, EvalSample>;
   readonly #input: JudgingInput;
   readonly #path: string | null;
-  readonly #waiting: { index: number; completion: Completion }[] = [];
+  readonly #waiting: { index: number; completion: Completion; settle: () => void }[] = [];
   readonly #running = new Set<Promise<void>>();
   #correct = 0;
   #sandboxErrors = 0;
@@ -56,10 +56,12 @@ export class Judging {
     this.#tell();
   }
 
-  /** Queues a completion. */
-  judge(index: number, completion: Completion): void {
-    this.#waiting.push({ index, completion });
-    this.#pump();
+  /** Queues a completion; resolves when it is judged or could not be, and never rejects. */
+  judge(index: number, completion: Completion): Promise<void> {
+    return new Promise((settle) => {
+      this.#waiting.push({ index, completion, settle });
+      this.#pump();
+    });
   }
 
   /** Waits until everything queued is judged; throws what was not a sandbox's failure. */
@@ -74,7 +76,8 @@ export class Judging {
   }
 
   #pump(): void {
-    while (this.#running.size < this.#input.settings.judgeConcurrency && this.#failure === null) {
+    if (this.#failure !== null) for (const { settle } of this.#waiting.splice(0)) settle();
+    while (this.#running.size < this.#input.settings.judgeConcurrency) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       const promise = this.#judgeOne(next.index, next.completion)
@@ -84,6 +87,7 @@ export class Judging {
         })
         .finally(() => {
           this.#running.delete(promise);
+          next.settle();
           this.#pump();
         });
       this.#running.add(promise);

@@ -118,14 +118,17 @@ async function sampleBatch(
       stopTokenIds: options.tokenizer.eosTokenIds,
       uniforms: (sequence, position) => running[sequence].draw(made + position),
     });
+    const judging: Promise<void>[] = [];
     running = running.filter((sequence, i) => {
       sequence.tokens.push(...results[i].tokens);
       const isLast = results[i].finish === "stop" || made + left >= maxTokens;
       const completion = finish(sequence, results[i].finish, options.tokenizer);
       if (!isLast && completion.finish !== "stop") return true;
-      onCompletion(sequence.index, completion);
+      judging.push(onCompletion(sequence.index, completion));
       return false;
     });
+    // The tensor runtime holds this thread while it samples: what is done is judged before.
+    await Promise.all(judging);
   }
 }
 

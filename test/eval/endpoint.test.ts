@@ -183,7 +183,7 @@ describe("what is sent", () => {
       { concurrency: 3 },
     );
     const requests = Array.from({ length: 12 }, (_, sample) => ({ ...request, sample }));
-    await completer.complete(requests, () => undefined);
+    await completer.complete(requests, async () => undefined);
     expect(server.mostInFlight).toBeLessThanOrEqual(3);
     // Three start together, one of them is told to wait: nothing starts until its time has come.
     const [first, ...later] = times.toSorted((a, b) => a - b);
@@ -200,9 +200,10 @@ describe("what is sent", () => {
     );
     const texts: string[] = [];
     const stop = ["\nSTOP", "B", "C", "D", "E"];
-    await completer.complete([request], (_, { text }) => texts.push(text));
-    await completer.complete([{ ...request, kind: "completion", stop }], (_, { text, finish }) =>
-      texts.push(text, finish),
+    await completer.complete([request], async (_, { text }) => void texts.push(text));
+    await completer.complete(
+      [{ ...request, kind: "completion", stop }],
+      async (_, { text, finish }) => void texts.push(text, finish),
     );
     expect(texts).toEqual(["yes", "one", "stop"]);
     expect(server.headers[0].authorization).toBe("Bearer k");
@@ -220,11 +221,11 @@ describe("what is sent", () => {
     const begun = [...request.prompt, { role: "assistant" as const, content: "```python\n" }];
     const { completer } = await open((_, response) => answerChat(response, "x"));
     await expect(
-      completer.complete([{ ...request, prompt: begun }], () => undefined),
+      completer.complete([{ ...request, prompt: begun }], async () => undefined),
     ).rejects.toThrow("--prefill");
     await endpoint?.close();
     const able = await open((_, response) => answerChat(response, "x"), { canPrefill: true });
-    await able.completer.complete([{ ...request, prompt: begun }], () => undefined);
+    await able.completer.complete([{ ...request, prompt: begun }], async () => undefined);
     expect(able.server.bodies[0]).toMatchObject({
       add_generation_prompt: false,
       continue_final_message: true,

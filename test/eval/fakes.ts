@@ -63,14 +63,14 @@ export class FakeCompleter implements Completer {
 
   complete(
     requests: readonly CompletionRequest[],
-    onCompletion: (index: number, completion: Completion) => void,
+    onCompletion: (index: number, completion: Completion) => Promise<void>,
   ) {
     this.asked.push(...requests);
     let absent = 0;
     requests.forEach((request, index) => {
       const text = this.#answer(request);
       if (text === null) absent++;
-      else onCompletion(index, { text, finish: "stop", promptTokens: 3, completionTokens: 5 });
+      else void onCompletion(index, { text, finish: "stop", promptTokens: 3, completionTokens: 5 });
     });
     return Promise.resolve({ faults: absent === 0 ? {} : { absent }, lastFault: null });
   }

@@ -65,7 +65,10 @@ async function run(requests: CompletionRequest[], batchSize: number, chunkTokens
     chunkTokens,
   });
   const completions: Completion[] = [];
-  await completer.complete(requests, (index, completion) => (completions[index] = completion));
+  await completer.complete(
+    requests,
+    async (index, completion) => void (completions[index] = completion),
+  );
   return { completions, calls: sampler.calls };
 }
 

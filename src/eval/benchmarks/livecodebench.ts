@@ -92,12 +92,12 @@ const WITHOUT_STARTER =
   "Read the inputs from stdin solve the problem and write the answer to stdout (do not directly " +
   "test on the sample inputs). Enclose your code within delimiters as follows.";
 
-function genericQuestion({ question_content, starter_code }: LcbRow): string {
+function genericQuestion({ question_content, starter_code }: LcbRow, beforeAnswer: string) {
   const [format, code] =
     starter_code === "" ? [WITHOUT_STARTER, "# YOUR CODE HERE"] : [WITH_STARTER, starter_code];
   return (
     `### Question:\n${question_content}\n\n### Format: ${format}\n\`\`\`python\n${code}\n\`\`\`\n\n` +
-    "### Answer: (use the provided format with backticks)\n\n"
+    `${beforeAnswer}### Answer: (use the provided format with backticks)\n\n`
   );
 }
 
@@ -105,11 +105,13 @@ const harness = {
   kind: "chat",
   extract: "last_fences",
   compare: { mode: "lcb" },
-  render: (row: LcbRow) => [
-    { role: "system" as const, content: SYSTEM },
-    ...userMessage(genericQuestion(row)),
-  ],
 } as const;
+
+/** EvalScope's template has a blank more. */
+const render = (beforeAnswer: string) => (row: LcbRow) => [
+  { role: "system" as const, content: SYSTEM },
+  ...userMessage(genericQuestion(row, beforeAnswer)),
+];
 
 /** LiveCodeBench, code generation. */
 export const livecodebench = defineBenchmark<LcbRow>({
@@ -155,11 +157,13 @@ export const livecodebench = defineBenchmark<LcbRow>({
     livecodebench: {
       about: "LiveCodeBench: its prompt, last two fences, its comparison; stop ###",
       stop: ["###"],
+      render: render(""),
       ...harness,
     },
     evalscope: {
       about: "EvalScope `live_code_bench`: LiveCodeBench's prompt without the stop",
       stop: [],
+      render: render(" "),
       ...harness,
     },
   },

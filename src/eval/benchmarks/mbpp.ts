@@ -34,7 +34,8 @@ const rowSchema = z
   .transform((row) => ({
     taskId: row.task_id,
     text: row.text ?? row.prompt ?? "",
-    // The files hold Windows line ends, which Python reads but a prompt should not show.
+    /** As it stands, Windows line ends and all, which the harnesses' examples keep. */
+    rawCode: row.code,
     code: row.code.replaceAll("\r\n", "\n"),
     tests: row.test_list,
     setup: [...(row.test_imports ?? []), row.test_setup_code ?? ""].join("\n").trim(),
@@ -65,9 +66,9 @@ function entryPointOf({ tests, code }: MbppRow): string | null {
   return called.at(-1) ?? null;
 }
 
-const task = ({ text, tests }: MbppRow, separator: string) =>
-  `You are an expert Python programmer, and here is your task: ${text}${separator}` +
-  `Your code should pass these tests:\n\n${tests.slice(0, 3).join("\n")}\n`;
+const task = ({ text, tests }: MbppRow) =>
+  `You are an expert Python programmer, and here is your task: ${text} ` +
+  `Your code should pass these tests:\n\n${tests.join("\n")}\n[BEGIN]\n`;
 
 /** The harnesses' worked examples: tasks 2, 3 and 4 of the same file. */
 function examples(rows: readonly MbppRow[]): MbppRow[] {
@@ -77,6 +78,13 @@ function examples(rows: readonly MbppRow[]): MbppRow[] {
   }
   return found as MbppRow[];
 }
+
+/** EvalScope wrote its examples down without the blanks at the ends of tests and code. */
+const trimmed = (row: MbppRow): MbppRow => ({
+  ...row,
+  tests: row.tests.map((test) => test.trimEnd()),
+  rawCode: row.rawCode.trimEnd(),
+});
 
 function define(
   name: string,
@@ -116,13 +124,14 @@ function define(
       evalscope: {
         about: "EvalScope: three worked examples, [BEGIN] and [DONE]",
         kind: "chat",
-        stop: ["[DONE]"],
+        stop: [],
         extract: "mbpp_block",
         render: (row, rows) =>
           userMessage(
             examples(rows)
-              .map((shown) => `${task(shown, " ")}\n[BEGIN]\n${shown.code}\n[DONE]\n\n`)
-              .join("") + `${task(row, " ")}\n[BEGIN]\n`,
+              .map(trimmed)
+              .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n`)
+              .join("") + task(row),
           ),
       },
       "lm-eval": {
@@ -133,8 +142,8 @@ function define(
         render: (row, rows) =>
           userMessage(
             examples(rows)
-              .map((shown) => `${task(shown, " ")}[BEGIN]\n${shown.code}\n[DONE]\n\n`)
-              .join("") + `${task(row, " ")}[BEGIN]\n`,
+              .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n\n`)
+              .join("") + task(row),
           ),
       },
       evalplus: {
