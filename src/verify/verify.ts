@@ -162,7 +162,9 @@ class OpenVerifier implements Verifier {
     if (!reuse) return { judgement: await run(), isReused: false };
     const key = this.keyOf(problem, program, chosen);
     const known = this.kept.get(key);
-    if (known !== undefined) return { judgement: await known, isReused: true };
+    // Whoever asked first may have given up, which is nothing to those who asked after.
+    const judgement = await known?.catch(() => undefined);
+    if (judgement !== undefined) return { judgement, isReused: true };
     const judged = run();
     this.keep(key, judged);
     return { judgement: await judged, isReused: false };

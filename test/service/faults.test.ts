@@ -111,6 +111,20 @@ describe("a service with the real sandbox", () => {
     });
   });
 
+  test("one client that hangs up takes nothing from another with the same program", async () => {
+    const leaving = new AbortController();
+    const same = slowCompletion(77, 700);
+    const first = verify(service.url, same, leaving.signal).catch(() => "gone");
+    await until(async () => (await health(service.url)).running > 0);
+    const second = verify(service.url, same);
+    await until(async () => (await health(service.url)).running > 1);
+    leaving.abort();
+    expect(await first).toBe("gone");
+    const answer = await second;
+    expect(answer.status).toBe(200);
+    expect(((await answer.json()) as VerifyResult).passRate).toBe(1);
+  });
+
   test("half-sent bodies, then silence or hanging up, keep nobody else waiting", async () => {
     const sockets = await Promise.all(
       Array.from({ length: 200 }, () => halfRequest(service.url, 1000, '{"problem":')),
