@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openBrowser } from "../test/web/open-dashboard.js";
 import { writeSyntheticRun } from "../test/web/synthetic-run.js";
 
@@ -19,12 +19,17 @@ const TURNS = 9;
 /** At one refetch in two seconds, as many as a run of an hour brings. */
 const HOUR_OF_REFETCHES = 1800;
 
-/** Measures; `--run FOLDER` takes a folder holding a run `big` made before. */
+/**
+ * Measures. `--run FOLDER` takes a folder that holds a run `big` made before; `--refetches N` is for
+ * a shorter look at growth.
+ */
 export async function run(args: string[]): Promise<Record<string, number>> {
   if (!existsSync(CLI)) throw new Error("the built CLI is measured: npm run build");
-  const given = args[args.indexOf("--run") + 1];
-  const runs = args.includes("--run") ? given : mkdtempSync(join(tmpdir(), "rlvr-ui-"));
-  if (runs !== given) {
+  const valueOf = (flag: string) =>
+    args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
+  const given = valueOf("--run");
+  const runs = given ?? mkdtempSync(join(tmpdir(), "rlvr-ui-"));
+  if (given === undefined) {
     const size = { steps: 100_000, rolloutsPerStep: 10, extraMetrics: 8, recordsEvery: 1000 };
     writeSyntheticRun(runs, "big", size);
   }
@@ -32,12 +37,11 @@ export async function run(args: string[]): Promise<Record<string, number>> {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    const figures = await measure(page, server);
-    return figures;
+    return await measure(page, server, Number(valueOf("--refetches") ?? HOUR_OF_REFETCHES));
   } finally {
     await browser.close();
     server.process.kill("SIGTERM");
-    if (runs !== given) rmSync(runs, { recursive: true });
+    if (given === undefined) rmSync(runs, { recursive: true });
   }
 }
 
@@ -61,18 +65,22 @@ function serve(runs: string): Promise<Server> {
   });
 }
 
-async function measure(page: Page, server: Server): Promise<Record<string, number>> {
+async function measure(
+  page: Page,
+  server: Server,
+  refetches: number,
+): Promise<Record<string, number>> {
   let start = performance.now();
   await page.goto(`${server.url}/#/run/big`);
   await page.locator(".chart canvas").first().waitFor();
   const firstChartsMs = performance.now() - start;
-  await page.waitForFunction(`!document.body.textContent.includes("whole run is being read")`);
+  await page.getByText("whole run is being read").waitFor({ state: "detached" });
   const wholeMs = performance.now() - start;
   await page.waitForTimeout(3000);
   const zoom = await zoomTimes(page);
   const before = serverMb(server);
   const heapBefore = await heapMb(page);
-  await refetch(page, HOUR_OF_REFETCHES);
+  await refetch(page, refetches);
   const growth = (await heapMb(page)) - heapBefore;
   const after = serverMb(server);
   start = performance.now();
@@ -88,7 +96,8 @@ async function measure(page: Page, server: Server): Promise<Record<string, numbe
     rollouts_ms: Math.round(rolloutsMs),
     filter_ms: median(filter),
     filter_worst_ms: Math.max(...filter),
-    browser_mb: Math.round(await heapMb(page)),
+    browser_mb: await rendererMb(page),
+    browser_heap_mb: Math.round(await heapMb(page)),
     browser_growth_mb: Math.round(growth * 10) / 10,
     server_mb: after,
     server_growth_mb: after - before,
@@ -125,6 +134,8 @@ const WATCH_CHARTS = `{
       requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
     }).observe(plot, { attributes: true, attributeFilter: ["aria-label"] });
   });
+  // The block's value: a promise would be waited for before the mouse is let go.
+  undefined;
 }`;
 
 /** Every turn fetches all series anew and redraws every chart, as new steps make a page do. */
@@ -149,12 +160,10 @@ async function refetch(page: Page, turns: number): Promise<void> {
 async function filterTimes(page: Page): Promise<number[]> {
   const times: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) {
-    const old = await page.locator(".count").textContent();
+    const old = (await page.locator(".count").textContent()) ?? "";
     const start = performance.now();
     await page.getByLabel("first step").fill(String(10_000 * (turn + 1)));
-    await page.waitForFunction(
-      `document.querySelector(".count").textContent !== ${JSON.stringify(old)}`,
-    );
+    await page.locator(".count", { hasNotText: old }).waitFor();
     times.push(Math.round(performance.now() - start));
   }
   return times;
@@ -169,8 +178,21 @@ async function heapMb(page: Page): Promise<number> {
   return usedSize / 2 ** 20;
 }
 
+/** Resident memory of the browser's largest page process. */
+async function rendererMb(page: Page): Promise<number> {
+  const session = await (page.context().browser() as Browser).newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const renderers = processInfo.filter(({ type }) => type === "renderer");
+  return Math.max(...renderers.map(({ id }) => residentMb(id)));
+}
+
 /** Resident memory of the service's process. */
 function serverMb({ process: { pid } }: Server): number {
+  return residentMb(pid as number);
+}
+
+function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
 }

@@ -9,7 +9,7 @@ import { PANELS, type Panel } from "../panels.js";
 import { Content, CopyButton, RunHeader, Status } from "../parts.js";
 import { percent, shellWord } from "../words.js";
 
-const POINTS = 600;
+const POINTS = 400;
 /** Between two fetches of thinned series while new steps keep coming. */
 const REFETCH_MS = 2000;
 /** Between two looks at a long run that is still being read. */
