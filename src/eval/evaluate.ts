@@ -128,12 +128,14 @@ async function generate(
 ): Promise<CompleterReport> {
   // Equal keys are equal completions (greedy samples of one problem): asked for once.
   const wanted = new Map<string, number[]>();
+  const judging: Promise<void>[] = [];
   for (const [index, { key }] of work.tasks.entries()) {
     if (work.judged.has(index)) continue;
     const known = cache.get(key);
-    if (known !== null) void work.judge(index, known);
+    if (known !== null) judging.push(work.judge(index, known));
     else wanted.set(key, [...(wanted.get(key) ?? []), index]);
   }
+  await Promise.all(judging);
   if (wanted.size === 0) return { faults: {}, lastFault: null };
   const groups = [...wanted.values()];
   const requests = groups.map((indices) => work.tasks[indices[0]].request);
