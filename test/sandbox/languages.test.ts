@@ -55,7 +55,8 @@ describe.each(Object.keys(PROGRAMS))("a program in %s", (language) => {
       "memory_limit",
       outcome.stderr.slice(-300),
     ]);
-    expect(outcome.peakBytes).toBeLessThan(2 * limits.memoryBytes);
+    // Memory of compiled programs is polled: on a busy machine a fast one runs on for some polls.
+    expect(outcome.peakBytes).toBeLessThan(4 * limits.memoryBytes);
   });
 
   tried("ends at its output limit", { timeout: 60_000 }, async () => {
