@@ -1,8 +1,7 @@
 /** Where `rlvr eval` takes problems and completions from. */
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
+import { availableParallelism, homedir } from "node:os";
 import { join } from "node:path";
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { ConfigError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";

@@ -1,0 +1,121 @@
+/** `rlvr eval` and `rlvr report` as a user types them, in a process of their own. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type EvaluationInfo, evaluationInfoSchema } from "../../src/core/evaluation.js";
+import { blockOf } from "../../src/verify/extract.js";
+import { answerChat, FakeEndpoint } from "./fakes.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PROBLEMS = join(ROOT, "starter/data/heldout.jsonl");
+const TIMEOUT = 120_000;
+
+/** Runs the command; answers its exit code and what it wrote. */
+function rlvr(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const argv = ["--import", "tsx", join(ROOT, "src/cli/main.ts"), ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, argv, { cwd: ROOT }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+let dir: string;
+/** The first problems' ids and references. */
+let references: { id: string; program: string }[];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "cli-"));
+  const lines = (await readFile(PROBLEMS, "utf8")).split("\n").slice(0, 12);
+  references = lines.map((line) => {
+    const { id, solutions } = JSON.parse(line) as { id: string; solutions: string[] };
+    return { id, program: solutions[0] };
+  });
+});
+
+/** Writes completions that solve the first `right` problems. */
+async function completionsOf(name: string, right: number): Promise<string> {
+  const rows = references.map(({ id, program }, i) => ({
+    problem_id: id,
+    completion: blockOf(i < right ? program : "print('no such answer')"),
+  }));
+  const path = join(dir, name);
+  await writeFile(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
+  return path;
+}
+
+const infoOf = (stdout: string): EvaluationInfo => evaluationInfoSchema.parse(JSON.parse(stdout));
+
+describe("rlvr eval and rlvr report", () => {
+  test(
+    "judge a file of completions and compare two of them",
+    async () => {
+      const outs: string[] = [];
+      for (const [name, right] of [
+        ["before", 2],
+        ["after", 11],
+      ] as const) {
+        const completions = await completionsOf(`${name}.jsonl`, right);
+        const out = join(dir, name);
+        outs.push(out);
+        const args = ["--completions", completions, "--only-given", "--out", out, "--json"];
+        const { code, stdout } = await rlvr("eval", "starter", ...args);
+        expect(code).toBe(0);
+        expect(infoOf(stdout).verdicts.accepted).toBe(right);
+      }
+      const { code, stdout } = await rlvr("report", ...outs);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/pass@1 changed by \+75\.0 points on 12 problems .*9 gained, 0 lost/);
+      for (const file of ["report.json", "report.md", "report.html"]) {
+        expect(existsSync(join(outs[1], "report", file))).toBe(true);
+      }
+    },
+    TIMEOUT,
+  );
+
+  test(
+    "say what is missing, exit with 1, and complete when called again",
+    async () => {
+      let isDown = true;
+      const endpoint = new FakeEndpoint(({ count }, response) => {
+        if (isDown && count > 3) response.writeHead(400).end('{"error": {"message": "full"}}');
+        else answerChat(response, blockOf("print(1)"));
+      });
+      const baseUrl = await endpoint.open();
+      const out = join(dir, "endpoint");
+      const args = ["--model", "m", "--base-url", baseUrl, "--limit", "6", "--concurrency", "1"];
+      const first = await rlvr("eval", "starter", ...args, "--out", out, "--json");
+      expect(first.code).toBe(1);
+      expect(infoOf(first.stdout)).toMatchObject({ status: "incomplete", missing: 3 });
+      expect(first.stderr).toContain("the same command asks for them again");
+      isDown = false;
+      const second = await rlvr("eval", "starter", ...args, "--out", out, "--json");
+      await endpoint.close();
+      expect(second.code).toBe(0);
+      expect(infoOf(second.stdout)).toMatchObject({ status: "complete", samples: 6 });
+      expect(endpoint.bodies).toHaveLength(9);
+    },
+    TIMEOUT,
+  );
+
+  test.each([
+    [["eval", "starter"], /expected --model FOLDER, --base-url URL or --completions FILE/],
+    [["eval", "humanevil", "x.jsonl"], /expected a benchmark out of humaneval/],
+    [["eval", "starter", "--model", "x", "--style", "odd"], /starter has the style chat, not odd/],
+    [["eval", "starter", "--model", "no/such/model"], /no\/such\/model/],
+    [["eval", "starter", "--model", "x", "--limit", "0"], /positive whole number/],
+    [["eval", "problems"], /expected the files of problems/],
+    [["report", "no/such/folder"], /expected a second evaluation, or a run/],
+    [["report", "no/such", "folder"], /no\/such\/eval\.json/],
+  ])("answer %j with one line and exit code 2", async (args, message) => {
+    const { code, stderr, stdout } = await rlvr(...args);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+    expect(stdout).toBe("");
+  });
+});
