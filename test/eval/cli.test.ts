@@ -9,16 +9,25 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type EvaluationInfo, evaluationInfoSchema } from "../../src/core/evaluation.js";
 import { blockOf } from "../../src/verify/extract.js";
 import { answerChat, FakeEndpoint } from "./fakes.js";
+import { FakeHub } from "./fake-hub.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PROBLEMS = join(ROOT, "starter/data/heldout.jsonl");
 const TIMEOUT = 120_000;
 
 /** Runs the command; answers its exit code and what it wrote. */
-function rlvr(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+function rlvr(...args: string[]) {
+  return rlvrWith({}, ...args);
+}
+
+function rlvrWith(
+  environment: Record<string, string>,
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
   const argv = ["--import", "tsx", join(ROOT, "src/cli/main.ts"), ...args];
   return new Promise((resolve) => {
-    execFile(process.execPath, argv, { cwd: ROOT }, (error, stdout, stderr) => {
+    const env = { ...process.env, ...environment };
+    execFile(process.execPath, argv, { cwd: ROOT, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });
@@ -98,6 +107,49 @@ describe("rlvr eval and rlvr report", () => {
       expect(second.code).toBe(0);
       expect(infoOf(second.stdout)).toMatchObject({ status: "complete", samples: 6 });
       expect(endpoint.bodies).toHaveLength(9);
+    },
+    TIMEOUT,
+  );
+
+  test(
+    "take a benchmark from the hub, only the files of the release asked for",
+    async () => {
+      const row = (i: number) => ({
+        question_id: `q${i}`,
+        question_title: "t",
+        question_content: "Print 1.",
+        platform: "atcoder",
+        contest_date: "2024-01-01T00:00:00",
+        difficulty: "easy",
+        public_test_cases: '[{"input": "", "output": "1\\n", "testtype": "stdin"}]',
+      });
+      const hub = new FakeHub("livecodebench/code_generation_lite", {
+        "test.jsonl": JSON.stringify(row(1)) + "\n",
+        "test2.jsonl": JSON.stringify(row(2)) + "\n",
+        "test3.jsonl": JSON.stringify(row(3)) + "\n",
+      });
+      const url = await hub.open();
+      const environment = { HF_ENDPOINT: url, XDG_CACHE_HOME: join(dir, "cache") };
+      const args = ["eval", "live_code_bench", "--release", "v2", "--dry-run"];
+      const first = await rlvrWith(environment, ...args);
+      const fetched = hub.fetched.size;
+      const second = await rlvrWith(environment, ...args);
+      await hub.close();
+      expect(first.stdout).toMatch(/^2 problems of livecodebench, v2 start\.\.end, style chat/);
+      expect(second.stdout).toBe(first.stdout);
+      expect([...hub.fetched]).toEqual(["test.jsonl", "test2.jsonl"]);
+      expect(hub.fetched.size).toBe(fetched);
+    },
+    TIMEOUT,
+  );
+
+  test(
+    "say what to do when the hub cannot be reached",
+    async () => {
+      const environment = { HF_ENDPOINT: "http://127.0.0.1:9", XDG_CACHE_HOME: join(dir, "none") };
+      const { code, stderr } = await rlvrWith(environment, "eval", "gsm8k", "--dry-run");
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/openai\/gsm8k cannot be fetched from http:\/\/127\.0\.0\.1:9/);
     },
     TIMEOUT,
   );
