@@ -48,6 +48,17 @@ describe("a run made ill", () => {
     expect(rules(events)).toContain("kl");
   });
 
+  test("by an entropy term of the wrong sign samples one answer and says so", async () => {
+    const overrides = [
+      steps(12),
+      "actor_rollout_ref.actor.optim.lr=0.05",
+      "actor_rollout_ref.actor.entropy_coeff=-1",
+    ];
+    const { events } = await eventsOf(new ArithmeticVerifier(), overrides);
+    const collapse = events.find(({ rule }) => rule === "entropy_collapse");
+    expect(collapse?.evidence).toMatch(/^entropy .* nats, .* at the start$/);
+  });
+
   test("by a learning rate beyond all numbers stops on NaN", async () => {
     const overrides = [steps(4), "actor_rollout_ref.actor.optim.lr=1e30"];
     const { events, stopped } = await eventsOf(new ArithmeticVerifier(), overrides);
