@@ -161,10 +161,13 @@ class OpenVerifier implements Verifier {
       );
     if (!reuse) return { judgement: await run(), isReused: false };
     const key = this.keyOf(problem, program, chosen);
-    const known = this.kept.get(key);
-    // Whoever asked first may have given up, which is nothing to those who asked after.
-    const judgement = await known?.catch(() => undefined);
-    if (judgement !== undefined) return { judgement, isReused: true };
+    // Nothing is awaited between finding no judgement and keeping ours, so that equal programs that
+    // come at once run once.
+    for (let known = this.kept.get(key); known !== undefined; known = this.kept.get(key)) {
+      // Whoever asked first may have given up, which is nothing to those who asked after.
+      const judgement = await known.catch(() => undefined);
+      if (judgement !== undefined) return { judgement, isReused: true };
+    }
     const judged = run();
     this.keep(key, judged);
     return { judgement: await judged, isReused: false };
