@@ -31,6 +31,7 @@ export interface EvalFlags {
   concurrency: number;
   requestTimeout: number;
   apiKeyEnv?: string;
+  extraBody?: Record<string, unknown>;
   timeLimit?: number;
   memoryLimit?: number;
   onlyGiven?: true;
@@ -71,6 +72,7 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
     .option("--threads <n>", "threads, local models; every core by default", positive)
     .option("--concurrency <n>", "requests at a time, endpoints", positive, 8)
     .option("--request-timeout <s>", "seconds for one answer, endpoints", positive, 600)
+    .option("--extra-body <json>", "further keys of each request, e.g. a penalty", jsonObject)
     .option("--prefill", "the endpoint continues an assistant turn (vLLM, llama.cpp, SGLang)")
     .option("--time-limit <s>", "processor seconds a test, where the problem has no limit", number)
     .option("--memory-limit <mib>", "memory of a program", positive)
@@ -179,6 +181,18 @@ function whole(text: string): number {
 function positive(text: string): number {
   if (whole(text) > 0) return Number(text);
   throw new InvalidArgumentError("expected a positive whole number");
+}
+
+function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch {
+    // Said below, for both kinds of wrong text alike.
+  }
+  throw new InvalidArgumentError('expected a JSON object, e.g. {"repeat_penalty": 1}');
 }
 
 function number(text: string): number {

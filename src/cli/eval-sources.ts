@@ -80,6 +80,7 @@ export async function openCompleter(flags: EvalFlags): Promise<Completer> {
     concurrency: flags.concurrency,
     timeoutMs: 1000 * flags.requestTimeout,
     canPrefill: flags.prefill === true,
+    extraBody: flags.extraBody ?? {},
   });
 }
 

@@ -38,6 +38,11 @@ export interface EndpointOptions {
    * begin the answer need it; a server that cannot would silently answer something else.
    */
   canPrefill: boolean;
+  /**
+   * Further keys of the request, as the server names them. Servers have defaults of their own that
+   * move a score: llama-cpp-python's `repeat_penalty` is 1.1.
+   */
+  extraBody: Readonly<Record<string, unknown>>;
 }
 
 /** The settings most callers leave alone. */
@@ -48,6 +53,7 @@ export const ENDPOINT_DEFAULTS = {
   attempts: 6,
   backoffMs: 1000,
   canPrefill: false,
+  extraBody: {},
 } as const satisfies Partial<EndpointOptions>;
 
 const LONGEST_PAUSE_MS = 60_000;
@@ -64,11 +70,16 @@ export function endpointCompleter(options: EndpointOptions): Completer {
   return {
     kind: "endpoint",
     name: options.model,
-    identity: `endpoint:${baseUrl.origin}${baseUrl.pathname}#${options.model}`,
+    identity: `endpoint:${baseUrl.origin}${baseUrl.pathname}#${options.model}${extraOf(options)}`,
     complete: (requests, onCompletion, signal) =>
       new Session(options, baseUrl, signal).run(requests, onCompletion),
     close: () => Promise.resolve(),
   };
+}
+
+/** What is sent beside the usual decides completions as well. */
+function extraOf({ extraBody }: EndpointOptions): string {
+  return Object.keys(extraBody).length === 0 ? "" : ` ${JSON.stringify(extraBody)}`;
 }
 
 function parseBaseUrl(text: string): URL {
@@ -190,6 +201,7 @@ class Session {
         ...(request.topK === null ? {} : { top_k: request.topK }),
         ...(request.stop.length === 0 ? {} : { stop: request.stop.slice(0, 4) }),
         seed: sampleSeed(request),
+        ...options.extraBody,
       },
     };
     return { options, body };

@@ -217,6 +217,16 @@ describe("what is sent", () => {
     expect(server.bodies[1]).toMatchObject({ prompt: "hello", stop: stop.slice(0, 4) });
   });
 
+  test("further keys of the request are sent, and make it another model to the cache", async () => {
+    const extraBody = { repeat_penalty: 1 };
+    const { server, completer } = await open((_, response) => answerChat(response, "x"), {
+      extraBody,
+    });
+    await completer.complete([request], async () => undefined);
+    expect(server.bodies[0]).toMatchObject(extraBody);
+    expect(completer.identity).toContain('#m {"repeat_penalty":1}');
+  });
+
   test("a style that begins the answer is refused unless the endpoint can continue it", async () => {
     const begun = [...request.prompt, { role: "assistant" as const, content: "```python\n" }];
     const { completer } = await open((_, response) => answerChat(response, "x"));
