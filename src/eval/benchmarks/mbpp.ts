@@ -86,6 +86,71 @@ const trimmed = (row: MbppRow): MbppRow => ({
   rawCode: row.rawCode.trimEnd(),
 });
 
+const STYLES: BenchmarkDefinition<MbppRow>["styles"] = {
+  chat: {
+    about: "ours: the sentence and its asserts, one code block back",
+    kind: "chat",
+    stop: [],
+    extract: "verifier",
+    render: ({ text, tests }) =>
+      userMessage(
+        `${text}\n\nThe code must pass these tests:\n\n\`\`\`python\n${tests.join("\n")}\n\`\`\`\n\n` +
+          "Answer with one Python code block that holds the function and the imports it needs.",
+      ),
+  },
+  evalscope: {
+    about: "EvalScope: three worked examples, [BEGIN] and [DONE]",
+    kind: "chat",
+    stop: [],
+    extract: "mbpp_block",
+    render: (row, rows) =>
+      userMessage(
+        examples(rows)
+          .map(trimmed)
+          .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n`)
+          .join("") + task(row),
+      ),
+  },
+  "lm-eval": {
+    about: "lm-eval `mbpp`: three worked examples, continued as bare text",
+    kind: "completion",
+    stop: ["[DONE]"],
+    extract: "mbpp_block",
+    render: (row, rows) =>
+      userMessage(
+        examples(rows)
+          .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n\n`)
+          .join("") + task(row),
+      ),
+  },
+  evalplus: {
+    about: "EvalPlus chat: begins the assistant's answer (needs prefill)",
+    kind: "chat",
+    stop: [
+      "\n```",
+      "<|endoftext|>",
+      "<|endofmask|>",
+      "</s>",
+      "\nif __name__",
+      "\ndef main(",
+      "\nprint(",
+    ],
+    extract: "prefilled_block",
+    render: ({ text, tests }) => [
+      ...userMessage(
+        "Please provide a self-contained Python script that solves the following problem in a " +
+          `markdown code block:\n\`\`\`\n"""\n${text}\n${tests[0]}\n"""\n\`\`\`\n`,
+      ),
+      {
+        role: "assistant",
+        content:
+          "Below is a Python script with a self-contained function that solves the problem and " +
+          "passes corresponding tests:\n```python\n",
+      },
+    ],
+  },
+};
+
 function define(
   name: string,
   rest: Pick<BenchmarkDefinition<MbppRow>, "aliases" | "about" | "hub">,
@@ -109,70 +174,7 @@ function define(
       },
       solutions: [row.code],
     }),
-    styles: {
-      chat: {
-        about: "ours: the sentence and its asserts, one code block back",
-        kind: "chat",
-        stop: [],
-        extract: "verifier",
-        render: ({ text, tests }) =>
-          userMessage(
-            `${text}\n\nThe code must pass these tests:\n\n\`\`\`python\n${tests.join("\n")}\n\`\`\`\n\n` +
-              "Answer with one Python code block that holds the function and the imports it needs.",
-          ),
-      },
-      evalscope: {
-        about: "EvalScope: three worked examples, [BEGIN] and [DONE]",
-        kind: "chat",
-        stop: [],
-        extract: "mbpp_block",
-        render: (row, rows) =>
-          userMessage(
-            examples(rows)
-              .map(trimmed)
-              .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n`)
-              .join("") + task(row),
-          ),
-      },
-      "lm-eval": {
-        about: "lm-eval `mbpp`: three worked examples, continued as bare text",
-        kind: "completion",
-        stop: ["[DONE]"],
-        extract: "mbpp_block",
-        render: (row, rows) =>
-          userMessage(
-            examples(rows)
-              .map((shown) => `${task(shown)}${shown.rawCode}\n[DONE]\n\n`)
-              .join("") + task(row),
-          ),
-      },
-      evalplus: {
-        about: "EvalPlus chat: begins the assistant's answer (needs prefill)",
-        kind: "chat",
-        stop: [
-          "\n```",
-          "<|endoftext|>",
-          "<|endofmask|>",
-          "</s>",
-          "\nif __name__",
-          "\ndef main(",
-          "\nprint(",
-        ],
-        extract: "prefilled_block",
-        render: ({ text, tests }) => [
-          ...userMessage(
-            "Please provide a self-contained Python script that solves the following problem in a " +
-              `markdown code block:\n\`\`\`\n"""\n${text}\n${tests[0]}\n"""\n\`\`\`\n`,
-          ),
-          {
-            role: "assistant",
-            content:
-              "Below is a Python script with a self-contained function that solves the problem and " +
-              "passes corresponding tests:\n```python\n",
-          },
-        ],
-      },
-    },
+    styles: STYLES,
   });
 }
 
