@@ -99,6 +99,13 @@ function attack(
       rmSync(folder, { recursive: true, force: true });
     });
 
+    const expectNothingLeft = async () => {
+      await expect.poll(descendants, { timeout: 10_000 }).toBeLessThanOrEqual(baseline.processes);
+      await expect.poll(descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(baseline.descriptors);
+      const left = readdirSync(folder, { recursive: true, encoding: "utf8" });
+      expect(left.filter((path) => /rlvr-note|f\d+$|sparse/.test(path))).toEqual([]);
+    };
+
     for (const [suite, programs] of Object.entries(SUITES)) {
       if (!programs.some(includes)) continue;
       describe(suite, () => {
@@ -111,17 +118,11 @@ function attack(
               if (error instanceof ConfigError) context.skip(error.message);
               throw error;
             }
+            await expectNothingLeft();
           });
         }
       });
     }
-
-    test("nothing is left: processes, descriptors, files", async () => {
-      await expect.poll(descendants, { timeout: 5000 }).toBeLessThanOrEqual(baseline.processes);
-      await expect.poll(descriptors, { timeout: 5000 }).toBeLessThanOrEqual(baseline.descriptors);
-      const left = readdirSync(folder, { recursive: true, encoding: "utf8" });
-      expect(left.filter((path) => /rlvr-note|f\d+$|sparse/.test(path))).toEqual([]);
-    });
   });
 }
 
