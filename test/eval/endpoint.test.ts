@@ -71,6 +71,12 @@ describe("an endpoint that fails once", () => {
     ["a page of HTML", "bad_body", (_, response) => response.end("<html>502</html>")],
     ["an empty list of choices", "empty_choice", (_, response) => response.end('{"choices": []}')],
     ["a choice without text", "empty_choice", (_, response) => response.end('{"choices": [{}]}')],
+    [
+      "a choice that is empty and gives no reason",
+      "empty_choice",
+      (_, response) =>
+        response.end('{"choices": [{"message": {"content": ""}, "finish_reason": null}]}'),
+    ],
     ["a broken connection", "connection", (_, response) => response.destroy()],
     [
       "a connection cut in the middle of the answer",
