@@ -259,13 +259,20 @@ describe("a service with a token and little room", () => {
 describe("SIGTERM under load", () => {
   test("loses nothing accepted, refuses what is new, and ends with 0", async () => {
     const service = await serve("--workers", "2");
+    let answered = 0;
     const answers = Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const response = await verify(service.url, slowCompletion(i, 30));
+        answered++;
         return { status: response.status, result: (await response.json()) as VerifyResult };
       }),
     );
-    await until(async () => (await health(service.url)).waiting >= 50);
+    // Answers are counted before the queue is read, so that none is counted in both.
+    await until(async () => {
+      const before = answered;
+      const { waiting, running } = await health(service.url);
+      return before + waiting + running === 60;
+    });
     // On a connection opened before, as trainers keep them.
     const late = pause(100).then(() => verify(service.url, "x").then(({ status }) => status));
     const ended = service.stop("SIGTERM");
