@@ -102,7 +102,8 @@ describe.skipIf(python === null)("veRL's sandbox_fusion client (venv verl09)", (
   beforeAll(async () => {
     service = await serve("--workers", "2");
     const burst = Array.from({ length: 64 }, (_, i) => ({
-      completion: block(`print(int(input()) + ${i})`),
+      // Each waits a little, so that all requests are open before the first ones are answered.
+      completion: block(`import time\ntime.sleep(0.06)\nprint(int(input()) + ${i})`),
       tests: { inputs: ["0", "1"], outputs: [`${i}`, i % 2 === 0 ? `${i + 1}` : "wrong"] },
     }));
     answer = await runPython("sandbox_fusion.py", [service.url], {
