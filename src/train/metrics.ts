@@ -52,6 +52,21 @@ function extraMetrics(rollouts: readonly JudgedRollout[]): Metrics {
   );
 }
 
+/**
+ * Median and 95th percentile of the seconds that one completion's tests ran in the sandbox. A copy
+ * of a program judged just before, and a completion without one, ran nothing and has no part.
+ */
+export function judgingTimes(rollouts: readonly JudgedRollout[]): Metrics {
+  const seconds = rollouts
+    .filter(({ result }) => result.tests.length > 0 && !result.isReused)
+    .map(({ result }) => result.tests.reduce((sum, { wallMs }) => sum + wallMs, 0) / 1000)
+    .sort((a, b) => a - b);
+  if (seconds.length === 0) return {};
+  // The smallest value that at least this share of them does not exceed.
+  const at = (share: number) => seconds[Math.ceil(share * seconds.length) - 1];
+  return { "timing_s/judge_p50": at(0.5), "timing_s/judge_p95": at(0.95) };
+}
+
 /** Shares of groups all of whose completions pass, none of whose do, and the rest. */
 export function groupMetrics(rollouts: readonly JudgedRollout[]): Metrics {
   const groups = membersOf(rollouts.map(({ group }) => group)).map((rows) =>

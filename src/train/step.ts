@@ -19,6 +19,7 @@ import {
   type Metrics,
   explainedVariance,
   groupMetrics,
+  judgingTimes,
   lengthMetrics,
   masked,
   rewardMetrics,
@@ -146,7 +147,7 @@ export async function trainStep(context: StepContext, before: TrainState): Promi
   };
   return {
     metrics,
-    timing: clock.metrics(tokens),
+    timing: { ...clock.metrics(tokens), ...judgingTimes(sampled.all.rollouts) },
     rollouts: sampled.all.rollouts,
     advantages: new Map(
       sampled.kept.map((rollout, b) => [rollout, gather(advantages, batch, [b])]),
