@@ -7,6 +7,7 @@
  * rounding does.
  */
 import { parseToken, sameDecimal } from "./decimal.js";
+import { trimEnd } from "./trim.js";
 
 /** How the answer is looked for. */
 export type AnswerMethod = "strict" | "flexible";
@@ -18,7 +19,7 @@ export interface StatedAnswer {
   isCorrect: boolean;
 }
 
-const NUMBER = String.raw`-?\s*\$?\s*-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)`;
+const NUMBER = String.raw`(?:-\s*)?(?:\$\s*)?-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)`;
 const MARKED = new RegExp(`####\\s*(${NUMBER})`, "g");
 const ANY = new RegExp(NUMBER, "g");
 
@@ -52,6 +53,6 @@ function lastMatch(text: string, pattern: RegExp): string | null {
 /** `$1,234.00` → `1234`. */
 function plain(number: string): string {
   const bare = number.replace(/[\s$,]/g, "");
-  const trimmed = bare.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  const trimmed = bare.includes(".") ? trimEnd(trimEnd(bare, /0/), /\./) : bare;
   return trimmed.startsWith("--") ? trimmed.slice(1) : trimmed;
 }

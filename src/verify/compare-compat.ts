@@ -16,6 +16,7 @@ import {
   splitLines,
   strip,
 } from "./python-text.js";
+import { trim, trimEnd } from "./trim.js";
 
 /** Modes that reproduce another judge. */
 export type CompatMode = Exclude<CompareMode, "tokens" | "lines" | "exact">;
@@ -39,7 +40,7 @@ function onText(accepts: (expected: string, actual: string) => boolean) {
 }
 
 function trimNewlines(text: string): string {
-  return text.replace(/\n+$/, "");
+  return trimEnd(text, /\n/);
 }
 
 /**
@@ -138,10 +139,10 @@ function parseDouble(token: string): number | null {
 /** DMOJ compares tokens; a gap with a line end differs from one without. */
 function acceptsDmoj(expected: Uint8Array, actual: Uint8Array): boolean {
   const [want, have] = [expected, actual].map((bytes) =>
-    Buffer.from(bytes)
-      .toString("latin1")
-      .replace(/^[ \t\v\f\n\r]+|[ \t\v\f\n\r]+$/g, "")
-      .replace(/[ \t\v\f\n\r]+/g, (gap) => (/[\n\r]/.test(gap) ? "\n" : " ")),
+    trim(Buffer.from(bytes).toString("latin1"), /[ \t\v\f\n\r]/).replace(
+      /[ \t\v\f\n\r]+/g,
+      (gap) => (/[\n\r]/.test(gap) ? "\n" : " "),
+    ),
   );
   return want === have;
 }

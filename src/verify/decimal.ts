@@ -3,6 +3,8 @@
  * becoming a JavaScript number: a double has 53 bits and test data does not care.
  */
 
+import { trimEnd } from "./trim.js";
+
 /** A finite decimal: value = ±digits · 10^exponent, digits without zeros at either end. */
 export interface Decimal {
   isNegative: boolean;
@@ -30,7 +32,7 @@ export function toDecimal(text: string): Decimal {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text)!;
   const [, sign, whole, fraction, exponent] = match;
   const all = (whole + fraction).replace(/^0+/, "");
-  const digits = all.replace(/0+$/, "");
+  const digits = trimEnd(all, /0/);
   const shift = BigInt(exponent ?? "0") - BigInt(fraction.length);
   return {
     isNegative: sign === "-" && digits !== "",

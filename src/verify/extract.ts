@@ -35,12 +35,16 @@ const LANGUAGE_TAGS: Record<string, readonly string[]> = {
 };
 
 /** Tokens that end a text in common chat templates; a decoder may leave them standing. */
-const END_TOKENS =
-  /(?:\s*(?:<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id|end|im_start|EOT)\|>|<\/s>|<eos>|<end_of_turn>|<｜end▁of▁sentence｜>))+\s*$/u;
+const END_TOKENS = [
+  ...["im_end", "endoftext", "end_of_text", "eot_id", "eom_id", "end", "im_start", "EOT"].map(
+    (name) => `<|${name}|>`,
+  ),
+  ...["</s>", "<eos>", "<end_of_turn>", "<｜end▁of▁sentence｜>"],
+];
 
 /** Finds the program of a completion, and tells how it was found. */
 export function extractProgram(request: ExtractRequest): Extraction {
-  const text = request.completion.replace(END_TOKENS, "");
+  const text = withoutEndTokens(request.completion);
   const answer = text.slice(thinkingEnd(text));
   if (answer.trim() === "") return none("empty");
   const fences = parseFences(answer);
@@ -49,6 +53,17 @@ export function extractProgram(request: ExtractRequest): Extraction {
   if (continued !== null) return continued;
   if (fences.length === 0) return fromPlainText(answer, request);
   return fromFences(fences, request);
+}
+
+/** From the end, one token at a time: a pattern would try every run of blanks in the text. */
+function withoutEndTokens(text: string): string {
+  let rest = text;
+  for (;;) {
+    const trimmed = rest.trimEnd();
+    const token = END_TOKENS.find((end) => trimmed.endsWith(end));
+    if (token === undefined) return rest === text ? text : trimmed;
+    rest = trimmed.slice(0, -token.length);
+  }
 }
 
 function fromFences(fences: Fence[], { language, entryPoint }: ExtractRequest): Extraction {
@@ -140,19 +155,22 @@ function hasOpenThink(answer: string, fences: Fence[]): boolean {
   return false;
 }
 
-/** Forms of a Python line that prose does not take. */
+/**
+ * Forms of a Python line that prose does not take. No two neighbouring parts match the same text and
+ * a dot matches all characters, else a long line would be tried in every division.
+ */
 const PYTHON_LINE = [
-  /^import [\w.]+(?: as \w+)?(?:, *[\w.]+(?: as \w+)?)*\s*(?:#.*)?$/,
+  /^import [\w.]+(?: as \w+)?(?:, *[\w.]+(?: as \w+)?)*\s*(?:#.*)?$/s,
   /^from [\w.]+ import [\w*(]/,
   /^(?:async )?def \w+\s*\(/,
   /^class \w+\s*[:(]/,
-  /^(?:if|elif|while|for|with|match|except|case)\b.*:\s*(?:\S.*)?$/,
+  /^(?:if|elif|while|for|with|match|except|case)\b.*:\s*(?:\S.*)?$/s,
   /^(?:else|try|finally)\s*:/,
   /^@[\w.]+/,
   /^(?:print|input|exit|quit|main|solve|sys\.\w+(?:\.\w+)*)\s*\(/,
-  /^[\w.]+(?:\[[^\]]*\])*\s*\(.*\)\s*(?:#.*)?$/,
-  /^[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_*][\w.]*(?:\[[^\]]*\])*)*\s*(?::\s*[^=]+)?(?:[-+*/%&|^@]|\/\/|\*\*|<<|>>)?=(?!=)\s*\S/,
-  /^(?:pass|break|continue|raise\b.*|assert\b.*[=<>(].*|del \w.*|global \w.*)$/,
+  /^[\w.]+(?:\[[^\]]*\])*\s*\(.*\)\s*(?:#.*)?$/s,
+  /^[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_*][\w.]*(?:\[[^\]]*\])*)*\s*(?::[^=]+)?(?:[-+*/%&|^@]|\/\/|\*\*|<<|>>)?=(?!=)\s*\S/,
+  /^(?:pass|break|continue|raise\b.*|assert\b.*[=<>(].*|del \w.*|global \w.*)$/s,
   /^(?:"""|'''|#|\)|\]|\})/,
 ];
 

@@ -20,7 +20,7 @@ export interface Fence {
   end: number;
 }
 
-const OPENING = /^( *)(?:((?:[-*+]|\d{1,9}[.)]) +)( *))?(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
+const OPENING = /^( *)((?:[-*+]|\d{1,9}[.)]) +)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
 const LIST_ITEM = /^( *)((?:[-*+]|\d{1,9}[.)]) +)\S/;
 
 /** Finds the fenced blocks of a text, in order. */
@@ -63,10 +63,10 @@ interface Opening {
 function openFence(line: string, item: number): Opening | null {
   const match = OPENING.exec(line);
   if (match === null) return null;
-  const [, blanks, bullet, inner, marker, info] = match;
+  const [, blanks, bullet, marker, info] = match;
   if (bullet !== undefined) {
     const column = blanks.length + bullet.length;
-    return { marker, info: info.trim(), indent: column + inner.length, item: column };
+    return { marker, info: info.trim(), indent: column, item: column };
   }
   const indent = blanks.length;
   const container = indent >= item ? item : 0;

@@ -3,16 +3,17 @@
  * `str.strip`, `str.split`, `str.splitlines`, `float` and `decimal.Decimal`.
  */
 import { type Decimal, sameDecimal, toDecimal } from "./decimal.js";
+import { trim } from "./trim.js";
 
 /** Characters for which `str.isspace` holds, as a character class. */
 const SPACE =
   "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "g");
+const ONE_SPACE = new RegExp(`[${SPACE}]`);
 const GAPS = new RegExp(`[${SPACE}]+`);
 
 /** `text.strip()`. */
 export function strip(text: string): string {
-  return text.replace(ENDS, "");
+  return trim(text, ONE_SPACE);
 }
 
 /** `text.split()`. */
