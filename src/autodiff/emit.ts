@@ -15,9 +15,17 @@ import { OPS } from "./ops.js";
 import { factors } from "./shape.js";
 import type { Dim, Emitter, GraphContent, Node, Tensor, Value } from "./value.js";
 
-/** Writes a graph as an ONNX model. */
+/**
+ * Writes a graph as an ONNX model, its nodes last to first.
+ *
+ * ONNX Runtime chooses the order of execution: depth first from the nodes that feed none, later ones
+ * of the file before earlier ones, each node as late as it may be. Written last to first, gradients
+ * are finished in the order of the backward pass, and what they read is freed on the way; written
+ * first to last, all of them wait for the end of it.
+ */
 export function emitModel(graph: GraphContent): Uint8Array {
-  return encodeOnnxModel(emitGraph(graph, "model", "", new Map()));
+  const model = emitGraph(graph, "model", "", new Map());
+  return encodeOnnxModel({ ...model, nodes: model.nodes.toReversed() });
 }
 
 type Names = ReadonlyMap<string, string>;

@@ -116,6 +116,8 @@ export async function compile(
     interOpNumThreads: 1,
     executionMode: "sequential",
     enableCpuMemArena: arena,
+    // A pattern is one block of memory for each combination of shapes seen, all of them kept.
+    enableMemPattern: false,
     graphOptimizationLevel: "all",
     logSeverityLevel: 3,
     // A thread that spins while it waits would take the core from the sandbox and the other model.
