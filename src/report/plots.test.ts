@@ -9,7 +9,7 @@ describe("drawLines", () => {
     const svg = drawLines({ label: "x", series: [line], span: [0, 1] });
     const path = /<path d="([^"]*)"/.exec(svg)?.[1] ?? "";
     // From the left bottom corner to half height, then a new start at the right top corner.
-    expect(path).toBe("M44 200L158 106M386 12");
+    expect(path).toBe("M44 200L158 109M386 18");
   });
 
   test("draws a frame even without a single value", () => {
@@ -29,8 +29,8 @@ describe("drawStack", () => {
       ],
     });
     const [first, second] = [...svg.matchAll(/points="([^"]*)"/g)].map(([, points]) => points);
-    expect(first).toBe("44,153 386,106 386,200 44,200");
-    expect(second).toBe("44,12 386,12 386,106 44,153");
+    expect(first).toBe("44,154.5 386,109 386,200 44,200");
+    expect(second).toBe("44,18 386,18 386,109 44,154.5");
   });
 });
 
@@ -38,8 +38,14 @@ describe("drawBars", () => {
   test("draws a bar's height by its value and its interval around it", () => {
     const bar = { name: "a", value: 0.5, low: 0.25, high: 0.75, colour: "--a" };
     const svg = drawBars({ label: "x", groups: [{ name: "g", bars: [bar] }] });
-    expect(svg).toContain('y="106" width="42" height="94"');
-    expect(svg).toMatch(/class="interval"[^>]*y1="153" y2="59"/);
+    expect(svg).toContain('y="109" width="42" height="91"');
+    // The value's own line of text fits above a bar of full height.
+    const full = drawBars({
+      label: "x",
+      groups: [{ name: "g", bars: [{ ...bar, value: 1, high: 1 }] }],
+    });
+    expect(Number(/class="value" x="[^"]*" y="([^"]*)"/.exec(full)?.[1])).toBeGreaterThan(10);
+    expect(svg).toMatch(/class="interval"[^>]*y1="154.5" y2="63.5"/);
   });
 });
 

@@ -6,7 +6,7 @@ import { bounds, escapeText, formatTick, scale, ticks } from "./plot-scale.js";
 
 const WIDTH = 400;
 const HEIGHT = 230;
-const MARGIN = { top: 12, right: 14, bottom: 30, left: 44 };
+const MARGIN = { top: 18, right: 14, bottom: 30, left: 44 };
 
 /** A line: `values[i]` at `steps[i]`; null leaves a gap. */
 export interface LineSeries {
