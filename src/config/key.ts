@@ -33,8 +33,10 @@ const facts = z.registry<KeyFacts>();
 
 /** Declares a key: its type (with the default) and its facts. */
 export function key<T extends z.ZodType>(type: T, about: KeyFacts): T {
-  facts.add(type, about);
-  return type;
+  // A copy: keys that are declared with one type object would share the facts of the last of them.
+  const own = type.clone() as T;
+  facts.add(own, about);
+  return own;
 }
 
 /** Declares a group of keys; a group left out of a file gets its keys' defaults. */

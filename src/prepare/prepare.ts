@@ -32,7 +32,7 @@ import { readCompletions, vetInOrder, Vetting } from "./vetting.js";
 export interface PrepareOptions {
   /** A file of rows, or a data set of the hub: `owner/name`, `owner/name@revision`. */
   train: string;
-  /** XX. */
+  /** The same for validation; null for none. */
   validation: string | null;
   /** The output folder. */
   out: string;
