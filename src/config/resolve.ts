@@ -79,7 +79,7 @@ function readFile(file: { path: string; text: string } | null): {
   if (file === null) return { preset: null, values: new Map() };
   let content: unknown;
   try {
-    content = parseYaml(file.text);
+    content = parseYaml(file.text, { logLevel: "error" });
   } catch (cause) {
     throw new ConfigError(`${file.path}: not readable as YAML: ${(cause as Error).message}`);
   }

@@ -41,7 +41,7 @@ export function flatten(nested: unknown, where: string): FlatValues {
     if (value === null || value === undefined) return;
     if (typeof value !== "object" || Array.isArray(value)) {
       throw new ConfigError(
-        `${where}: ${path || "the config"} is a group of keys, found ${JSON.stringify(value)}`,
+        `${where}: ${path || "the config"} is a group of keys, found ${Array.isArray(value) ? "a list" : String(value)}`,
       );
     }
     for (const [name, child] of Object.entries(value)) {
@@ -75,7 +75,7 @@ export function parseOverride(text: string): [string, unknown] {
 
 function parseScalar(value: string, text: string): unknown {
   try {
-    return value === "" ? "" : (parseYaml(value) as unknown);
+    return value === "" ? "" : (parseYaml(value, { logLevel: "error" }) as unknown);
   } catch {
     throw new ConfigError(`override ${text}: the value is not readable; quote it`);
   }
@@ -98,14 +98,17 @@ function isGroup(path: string): boolean {
 }
 
 function unknownKey(path: string, where: string): string {
-  const moved = MOVED[path];
-  if (moved !== undefined) return `${where}: unknown key ${path}; here it is ${moved}`;
+  if (Object.hasOwn(MOVED, path)) return `${where}: unknown key ${path}; here it is ${MOVED[path]}`;
   const nearest = nearestKey(path);
   return `${where}: unknown key ${path}${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
+/** Longer than any key; comparing a whole file that was taken for a key would take minutes. */
+const MAX_KEY = 200;
+
 /** Finds the key nearest to a misspelt one: by edit distance, or by its last names alone. */
 export function nearestKey(path: string): string | null {
+  if (path.length > MAX_KEY) return null;
   const last = path.split(".").at(-1) ?? path;
   const score = (key: string) => {
     const whole = distance(path, key);

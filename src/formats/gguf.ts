@@ -37,6 +37,13 @@ export interface GgufHeader {
 const MAGIC = 0x46554747;
 const DEFAULT_ALIGNMENT = 32;
 const FIRST_READ_BYTES = 1 << 20;
+// The widest vocabularies take some 20 MB; a broken length must not read a whole model.
+const MAX_HEADER_BYTES = 2 ** 28;
+// Lists of lists are allowed and not used; every level of one is a call here.
+const MAX_DEPTH = 8;
+// ggml's own limit is 4.
+const MAX_DIMENSIONS = 8;
+const MAX_ALIGNMENT = 2 ** 20;
 
 /**
  * Reads the header of a file.
@@ -51,8 +58,11 @@ export async function readGgufHeader(path: string): Promise<GgufHeader> {
     for (let length = Math.min(size, FIRST_READ_BYTES); ; length = Math.min(size, length * 4)) {
       const bytes = Buffer.alloc(length);
       await readFully(file, { path, offset: 0, bytes });
-      const header = parseHeader(new Cursor(bytes, path));
+      const header = parseHeader(new Cursor(bytes, { path, fileBytes: size }));
       if (header !== null) return header;
+      if (length > MAX_HEADER_BYTES) {
+        throw new DataError(`the header is over the limit of ${MAX_HEADER_BYTES} bytes`, { path });
+      }
       if (length === size) {
         throw new DataError(`expected more header, found the end; the file is cut short`, { path });
       }
@@ -108,12 +118,18 @@ class EndOfBytes extends Error {}
 /** Reads little-endian values one after the other. */
 class Cursor {
   readonly path: string;
+  readonly fileBytes: number;
   readonly #bytes: Buffer;
   at = 0;
 
-  constructor(bytes: Buffer, path: string) {
+  constructor(bytes: Buffer, { path, fileBytes }: { path: string; fileBytes: number }) {
     this.#bytes = bytes;
     this.path = path;
+    this.fileBytes = fileBytes;
+  }
+
+  fail(message: string): never {
+    throw new DataError(message, { path: this.path });
   }
 
   take(length: number): Buffer {
@@ -126,11 +142,17 @@ class Cursor {
     return this.take(4).readUInt32LE();
   }
 
-  /** A 64-bit count, which must be a safe integer. */
-  count(): number {
+  /** A 64-bit number, which must be a safe integer. */
+  u64(): number {
     const value = Number(this.take(8).readBigUInt64LE());
-    if (Number.isSafeInteger(value)) return value;
-    throw new DataError(`expected a count, found ${value}`, { path: this.path });
+    return Number.isSafeInteger(value) ? value : this.fail(`expected a count, found ${value}`);
+  }
+
+  /** The number of things that follow, each of at least one byte. */
+  count(): number {
+    const value = this.u64();
+    const left = this.fileBytes - this.at;
+    return value <= left ? value : this.fail(`a count of ${value} stands before ${left} bytes`);
   }
 
   text(): string {
@@ -149,23 +171,26 @@ function parseHeader(cursor: Cursor): GgufHeader | null {
 }
 
 function parseWholeHeader(cursor: Cursor): GgufHeader {
-  const { path } = cursor;
-  if (cursor.u32() !== MAGIC) throw new DataError("expected a GGUF file, found another", { path });
+  if (cursor.u32() !== MAGIC) cursor.fail("expected a GGUF file, found another");
   const version = cursor.u32();
   if (version !== 2 && version !== 3) {
     const cure = version > 0xffff ? "; a big-endian file is not supported" : "";
-    throw new DataError(`expected GGUF version 2 or 3, found ${version}${cure}`, { path });
+    cursor.fail(`expected GGUF version 2 or 3, found ${version}${cure}`);
   }
   const [tensorCount, pairCount] = [cursor.count(), cursor.count()];
   const metadata = new Map<string, GgufValue>();
   for (let i = 0; i < pairCount; i++) {
     const key = cursor.text();
-    metadata.set(key, readValue(cursor, cursor.u32()));
+    metadata.set(key, readValue(cursor, cursor.u32(), 0));
   }
-  const described = Array.from({ length: tensorCount }, () => readTensorInfo(cursor));
-  const alignment = Number(metadata.get("general.alignment") ?? DEFAULT_ALIGNMENT);
+  const described = readList(tensorCount, () => readTensorInfo(cursor));
+  const alignment = metadata.get("general.alignment") ?? DEFAULT_ALIGNMENT;
+  if (typeof alignment !== "number" || !(alignment >= 1 && alignment <= MAX_ALIGNMENT)) {
+    return cursor.fail(`expected general.alignment from 1 to ${MAX_ALIGNMENT}`);
+  }
   const dataStart = Math.ceil(cursor.at / alignment) * alignment;
   const tensors = described.map((tensor) => ({ ...tensor, offset: dataStart + tensor.offset }));
+  checkSizes(tensors, cursor);
   return {
     version,
     metadata,
@@ -174,13 +199,35 @@ function parseWholeHeader(cursor: Cursor): GgufHeader {
   };
 }
 
+/** Tensors take their bytes from the file once each, so what is made of them is bounded by it. */
+function checkSizes(tensors: readonly GgufTensor[], cursor: Cursor): void {
+  let total = 0;
+  for (const { name, typeNumber, shape, offset } of tensors) {
+    const elements = shape.reduce((product, size) => product * size, 1);
+    const { blockSize, blockBytes } = GGUF_TYPES.get(typeNumber) ?? UNREAD_SIZE;
+    const bytes = Math.ceil(elements / blockSize) * blockBytes;
+    total += bytes;
+    if (offset + bytes > cursor.fileBytes || total > cursor.fileBytes) {
+      cursor.fail(
+        `tensor ${name} of [${shape.join(", ")}] takes ${bytes} bytes at ${offset}, ` +
+          `the file has ${cursor.fileBytes}; it is cut short`,
+      );
+    }
+  }
+}
+
+/** Types that are not read are refused by name when they are asked for. */
+const UNREAD_SIZE = { blockSize: 1, blockBytes: 0 };
+
 function readTensorInfo(cursor: Cursor): GgufTensor {
   const name = cursor.text();
-  const sizes = Array.from({ length: cursor.u32() }, () => cursor.count());
+  const dimensions = cursor.u32();
+  if (dimensions > MAX_DIMENSIONS) cursor.fail(`tensor ${name} has ${dimensions} dimensions`);
+  const sizes = readList(dimensions, () => cursor.u64());
   const typeNumber = cursor.u32();
   const type =
     GGUF_TYPES.get(typeNumber)?.name ?? UNREAD_GGUF_TYPES.get(typeNumber) ?? `number ${typeNumber}`;
-  return { name, type, typeNumber, shape: sizes.reverse(), offset: cursor.count() };
+  return { name, type, typeNumber, shape: sizes.reverse(), offset: cursor.u64() };
 }
 
 const exact = (value: bigint) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
@@ -202,16 +249,21 @@ const SCALARS: Record<number, (cursor: Cursor) => GgufValue> = {
 };
 const ARRAY = 9;
 
-function readValue(cursor: Cursor, type: number): GgufValue {
+function readValue(cursor: Cursor, type: number, depth: number): GgufValue {
   if (type === ARRAY) {
+    if (depth === MAX_DEPTH) cursor.fail(`metadata lists are nested more than ${MAX_DEPTH} deep`);
     const itemType = cursor.u32();
-    return Array.from({ length: cursor.count() }, () => readValue(cursor, itemType));
+    return readList(cursor.count(), () => readValue(cursor, itemType, depth + 1));
   }
   const read = SCALARS[type];
-  if (read === undefined) {
-    throw new DataError(`expected a metadata type from 0 to 12, found ${type}`, {
-      path: cursor.path,
-    });
-  }
-  return read(cursor);
+  return read === undefined
+    ? cursor.fail(`expected a metadata type from 0 to 12, found ${type}`)
+    : read(cursor);
+}
+
+/** Grows as it reads: a count that the bytes do not bear out takes no memory. */
+function readList<T>(count: number, read: () => T): T[] {
+  const items: T[] = [];
+  for (let i = 0; i < count; i++) items.push(read());
+  return items;
 }

@@ -26,6 +26,7 @@ import { decompressPage, readDataPage, readDataPageV2 } from "hyparquet/src/data
 import { readPlain } from "hyparquet/src/plain.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from "hyparquet/src/schema.js";
 import type { ColumnDecoder, PageHeader } from "hyparquet/src/types.js";
+import { checkLevels, checkPage, checkRuns, checkThrift } from "./parquet-checks.js";
 
 /** A value that cannot be decoded, in a row counted from 0 within the row group. */
 export class RowDecodeError extends Error {
@@ -48,9 +49,14 @@ const COMPRESSORS: Compressors = {
   ...pureCompressors,
   GZIP: (input) => zlib.gunzipSync(input, { maxOutputLength: MAX_PAGE_BYTES }),
 };
-const nativeZstd = (zlib as { zstdDecompressSync?: (input: Uint8Array) => Uint8Array })
-  .zstdDecompressSync;
-if (nativeZstd) COMPRESSORS.ZSTD = (input) => nativeZstd(input);
+const nativeZstd = (
+  zlib as {
+    zstdDecompressSync?: (input: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
+  }
+).zstdDecompressSync;
+if (nativeZstd) {
+  COMPRESSORS.ZSTD = (input) => nativeZstd(input, { maxOutputLength: MAX_PAGE_BYTES });
+}
 
 /** Where a column chunk lies and what it holds. */
 export interface ColumnChunk {
@@ -67,7 +73,7 @@ export class ColumnCursor {
   readonly #element: SchemaElement;
   readonly #isText: boolean;
   readonly #maxDefinition: number;
-  readonly #isRepeated: boolean;
+  readonly #maxRepetition: number;
   /** File offsets of the bytes not read yet. */
   #fileAt: number;
   readonly #fileEnd: number;
@@ -100,7 +106,11 @@ export class ColumnCursor {
     } as ColumnDecoder;
     this.#isText = isTextElement(this.#element);
     this.#maxDefinition = getMaxDefinitionLevel(schemaPath);
-    this.#isRepeated = getMaxRepetitionLevel(schemaPath) > 0;
+    this.#maxRepetition = getMaxRepetitionLevel(schemaPath);
+  }
+
+  get #isRepeated(): boolean {
+    return this.#maxRepetition > 0;
   }
 
   /** Loads pages until at least one whole row is ready; answers how many are, 0 at the end. */
@@ -168,6 +178,7 @@ export class ColumnCursor {
         Math.min(available, length),
       );
       try {
+        checkThrift(view, 0);
         const reader = { view, offset: 0 };
         const header = parquetHeader(reader);
         this.#bufferAt += reader.offset;
@@ -200,25 +211,22 @@ export class ColumnCursor {
 
   #loadDictionary(header: PageHeader, bytes: Uint8Array): void {
     const { codec, type } = this.#decoder;
+    const count = header.dictionary_page_header?.num_values ?? 0;
+    checkPage({ values: count, nulls: 0, ...this.#sizes(header, bytes) });
     const page = decompressPage(bytes, header.uncompressed_page_size, codec, COMPRESSORS);
     const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-    const count = header.dictionary_page_header?.num_values ?? 0;
     this.#dictionary = readPlain({ view, offset: 0 }, type, count, this.#element.type_length);
   }
 
   #loadData(header: PageHeader, bytes: Uint8Array): void {
     const v1 = header.data_page_header;
     const v2 = header.data_page_header_v2;
-    const { codec } = this.#decoder;
     const count = v1?.num_values ?? v2?.num_values ?? 0;
     const encoding = v1?.encoding ?? v2?.encoding ?? "PLAIN";
+    checkPage({ values: count, nulls: v2?.num_nulls ?? 0, ...this.#sizes(header, bytes) });
     const { definitionLevels, repetitionLevels, dataPage } = v1
-      ? readDataPage(
-          decompressPage(bytes, header.uncompressed_page_size, codec, COMPRESSORS),
-          v1,
-          this.#decoder,
-        )
-      : readDataPageV2(bytes, header, this.#decoder);
+      ? this.#readV1(header, v1, bytes)
+      : this.#readV2(header, bytes);
     const definitions = definitionLevels?.length
       ? definitionLevels
       : new Array<number>(count).fill(this.#maxDefinition);
@@ -228,6 +236,54 @@ export class ColumnCursor {
     this.#values = concat(this.#values, values);
     if (this.#isRepeated) this.#repetitions = concat(this.#repetitions, repetitionLevels);
     this.#rowsReady = this.#countRows();
+  }
+
+  #sizes(header: PageHeader, bytes: Uint8Array) {
+    const plainBytes = header.uncompressed_page_size;
+    return { storedBytes: bytes.length, plainBytes, codec: this.#decoder.codec };
+  }
+
+  #readV1(header: PageHeader, v1: NonNullable<PageHeader["data_page_header"]>, bytes: Uint8Array) {
+    const { codec } = this.#decoder;
+    const page = decompressPage(bytes, header.uncompressed_page_size, codec, COMPRESSORS);
+    let rest = page;
+    for (const most of [this.#maxRepetition, this.#maxDefinition]) {
+      if (most === 0) continue;
+      const length = new DataView(rest.buffer, rest.byteOffset, rest.length).getUint32(0, true);
+      checkLevels(rest.subarray(4, 4 + length), most, v1.num_values);
+      rest = rest.subarray(4 + length);
+    }
+    this.#checkIndices(v1.encoding, rest, v1.num_values);
+    return readDataPage(page, v1, this.#decoder);
+  }
+
+  #readV2(header: PageHeader, bytes: Uint8Array) {
+    const v2 = header.data_page_header_v2;
+    if (v2 === undefined) throw new Error("a page has no header of its own");
+    const repetition = v2.repetition_levels_byte_length;
+    const levels = repetition + v2.definition_levels_byte_length;
+    if (!(repetition >= 0 && levels >= repetition && levels <= bytes.length)) {
+      throw new Error(`levels of ${levels} bytes stand in a page of ${bytes.length}`);
+    }
+    checkLevels(bytes.subarray(0, repetition), this.#maxRepetition, v2.num_values);
+    checkLevels(bytes.subarray(repetition, levels), this.#maxDefinition, v2.num_values);
+    const size = header.uncompressed_page_size - levels;
+    const stored = bytes.subarray(levels);
+    // A page with no values may have zero compressed bytes, which is not a valid stream.
+    const isPlain =
+      v2.is_compressed === false || size === 0 || this.#decoder.codec === "UNCOMPRESSED";
+    const body = isPlain ? stored : decompressPage(stored, size, this.#decoder.codec, COMPRESSORS);
+    this.#checkIndices(v2.encoding, body, v2.num_values - v2.num_nulls);
+    const page = isPlain ? bytes : Buffer.concat([bytes.subarray(0, levels), body]);
+    const plainHeader = { ...header, data_page_header_v2: { ...v2, is_compressed: false } };
+    return readDataPageV2(page, plainHeader, this.#decoder);
+  }
+
+  #checkIndices(encoding: string, bytes: Uint8Array, values: number): void {
+    if (values === 0) return;
+    if (encoding.endsWith("_DICTIONARY")) checkRuns(bytes.subarray(1), bytes[0], values);
+    // Booleans: their length stands before them.
+    if (encoding === "RLE") checkRuns(bytes.subarray(4), 1, values);
   }
 
   #resolve(indices: DecodedArray): unknown[] {

@@ -8,7 +8,7 @@
  */
 import { open, type FileHandle } from "node:fs/promises";
 import {
-  parquetMetadataAsync,
+  parquetMetadata,
   parquetSchema,
   type DecodedArray,
   type FileMetaData,
@@ -18,6 +18,7 @@ import { assembleNested } from "hyparquet/src/assemble.js";
 import { DEFAULT_PARSERS } from "hyparquet/src/convert.js";
 import { getTreePath } from "hyparquet/src/schema.js";
 import { DataError } from "../core/errors.js";
+import { checkThrift } from "./parquet-checks.js";
 import { ColumnCursor, RowDecodeError } from "./parquet-column.js";
 
 /** One row with its number in the file. */
@@ -52,6 +53,8 @@ export interface ParquetFile {
   close(): Promise<void>;
 }
 
+// The footer's length and the magic word.
+const TRAILER_BYTES = 8;
 // Bounds the work between two batches where every column is a dictionary of few values.
 const MAX_BATCH_ROWS = 4096;
 
@@ -89,21 +92,42 @@ export async function openParquet(path: string): Promise<ParquetFile> {
 async function readMetadata(file: FileHandle): Promise<FileMetaData> {
   const { size } = await file.stat();
   if (size < 12) throw new Error(`it has ${size} bytes`);
-  const slice = async (start: number, end = size) => {
-    const bytes = new Uint8Array(end - start);
-    for (let at = 0; at < bytes.length;) {
-      const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
-      if (bytesRead === 0) throw new Error("it ends early");
-      at += bytesRead;
-    }
-    return bytes.buffer;
-  };
-  const metadata = await parquetMetadataAsync({ byteLength: size, slice }, { geoparquet: false });
+  const footerBytes = (await readAt(file, size - TRAILER_BYTES, TRAILER_BYTES)).readUInt32LE();
+  if (footerBytes > size - TRAILER_BYTES) {
+    throw new Error(`its footer claims ${footerBytes} of ${size} bytes`);
+  }
+  const start = size - TRAILER_BYTES - footerBytes;
+  const footer = await readAt(file, start, footerBytes + TRAILER_BYTES);
+  checkThrift(new DataView(footer.buffer, footer.byteOffset, footerBytes), 0);
+  const metadata = parquetMetadata(footer, { geoparquet: false });
+  checkRowCounts(metadata);
   for (const { meta_data } of metadata.row_groups.flatMap((group) => group.columns)) {
     const end = Number(meta_data?.data_page_offset ?? 0);
     if (end > size) throw new Error(`a column lies at byte ${end} of ${size}`);
   }
   return metadata;
+}
+
+/** Else a file without columns, or a group without one of them, would yield rows without end. */
+function checkRowCounts({ row_groups: groups, num_rows: rows, schema }: FileMetaData): void {
+  const counts = groups.map((group) => Number(group.num_rows));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total !== Number(rows) || counts.some((count) => !(count >= 0)) || schema.length < 2) {
+    throw new Error(
+      `it has ${schema.length - 1} columns, ${rows} rows, and ${total} in its groups`,
+    );
+  }
+}
+
+async function readAt(file: FileHandle, start: number, length: number): Promise<Buffer> {
+  // Memory of its own: values are views into it.
+  const bytes = Buffer.from(new ArrayBuffer(length));
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await file.read(bytes, at, length - at, start + at);
+    if (bytesRead === 0) throw new Error("it ends early");
+    at += bytesRead;
+  }
+  return bytes;
 }
 
 interface OpenTable {
@@ -172,6 +196,8 @@ async function* readRowGroup(
       ];
     });
   const columns = wanted.map((node) => ({ node, leaves: cursorsOf(node.element.name) }));
+  const missing = columns.find(({ leaves }) => leaves.length === 0)?.node.element.name;
+  if (missing !== undefined) throw new Error(`the column ${missing} is missing`);
   const filter = where === undefined ? null : cursorsOf(where.column)[0].cursor;
   const cursors = columns.flatMap((column) => column.leaves.map((leaf) => leaf.cursor));
   const total = Number(group.num_rows);

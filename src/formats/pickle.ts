@@ -66,13 +66,19 @@ const PLAIN_ESCAPES: Record<string, string> = {
   0: "\0",
 };
 
-const unescape = (text: string) =>
-  text.replace(QUOTED_ESCAPE, (_, x?: string, u?: string, long?: string, plain?: string) => {
-    const hex = x ?? u ?? long;
-    return hex === undefined
-      ? (PLAIN_ESCAPES[plain as string] ?? (plain as string))
-      : String.fromCodePoint(parseInt(hex, 16));
-  });
+function pushEscaped(machine: PickleMachine, text: string): void {
+  const plain = text.replace(
+    QUOTED_ESCAPE,
+    (_, x?: string, u?: string, long?: string, letter?: string) => {
+      const hex = x ?? u ?? long;
+      if (hex === undefined) return PLAIN_ESCAPES[letter as string] ?? (letter as string);
+      const code = parseInt(hex, 16);
+      if (code > 0x10ffff) machine.fail(`\\U${hex} is no character`);
+      return String.fromCodePoint(code);
+    },
+  );
+  machine.push(plain);
+}
 
 const STOP = 0x2e;
 type Execute = (machine: PickleMachine) => void;
@@ -99,10 +105,10 @@ const BY_CHARACTER: Record<string, Execute> = {
   "\x8b": (m) => m.pushInteger(m.take(m.uint32())),
   F: (m) => m.push(Number(m.line())),
   G: (m) => m.push(m.float64()),
-  S: (m) => m.push(unescape(m.line().slice(1, -1))),
+  S: (m) => pushEscaped(m, m.line().slice(1, -1)),
   T: (m) => m.push(decodeLatin1(m.take(m.uint32()))),
   U: (m) => m.push(decodeLatin1(m.take(m.byte()))),
-  V: (m) => m.push(unescape(m.line())),
+  V: (m) => pushEscaped(m, m.line()),
   X: (m) => m.push(decodeUtf8(m.take(m.uint32()))),
   "\x8c": (m) => m.push(decodeUtf8(m.take(m.byte()))),
   "\x8d": (m) => m.push(decodeUtf8(m.take(m.uint64()))),

@@ -137,7 +137,8 @@ function parseTensor(
 ): StoredTensor {
   const { dtype, shape, data_offsets: offsets } = Object(entry) as Record<string, unknown>;
   if (typeof dtype !== "string" || !Object.hasOwn(DTYPE_BYTES, dtype)) {
-    return fail(`tensor ${name} has the element type ${String(dtype)}, which is not known`);
+    const found = typeof dtype === "string" ? dtype : typeof dtype;
+    return fail(`tensor ${name} has the element type ${found}, which is not known`);
   }
   const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   if (!Array.isArray(shape) || !shape.every(isCount)) return fail(`tensor ${name} has no shape`);

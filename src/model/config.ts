@@ -56,12 +56,15 @@ const ropeSchema = z.looseObject({
   original_max_position_embeddings: z.number().optional(),
 });
 
+/** The deepest public models have 126; a broken number must not make names without end. */
+export const MAX_LAYERS = 1000;
+
 const fileSchema = z.looseObject({
   model_type: z.string(),
   vocab_size: z.number().int().positive(),
   hidden_size: z.number().int().positive(),
   intermediate_size: z.number().int().positive(),
-  num_hidden_layers: z.number().int().positive(),
+  num_hidden_layers: z.number().int().positive().max(MAX_LAYERS),
   num_attention_heads: z.number().int().positive(),
   num_key_value_heads: z.number().int().positive().nullish(),
   head_dim: z.number().int().positive().nullish(),

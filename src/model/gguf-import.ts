@@ -19,6 +19,7 @@ import {
   FINAL_NORM,
   HEAD,
   layerNames,
+  MAX_LAYERS,
   type ModelConfig,
   parameterShapes,
 } from "./config.js";
@@ -45,15 +46,18 @@ export async function importGguf(
   });
   const config = configOf(header, path);
   const tokenizer = ggufTokenizer(header.metadata, { path, eosTokenIds: config.eosTokenIds });
-  const parameters = new Parameters(parameterShapes(config));
-  const sources = new Map(
-    parameters.names.map((name) => [name, findTensor(header, ggufName(name), path)]),
-  );
+  const shapes = parameterShapes(config);
+  const sources = new Map<string, GgufTensor>();
+  for (const [name, shape] of shapes) {
+    const tensor = findTensor(header, ggufName(name), path);
+    checkShape(tensor, shape, path);
+    sources.set(name, tensor);
+  }
   checkAllUsed(header, new Set([...sources.values()].map(({ name }) => name)), path);
+  const parameters = new Parameters(shapes);
   let done = 0;
   for (const [name, tensor] of sources) {
     const target = parameters.view(name);
-    checkShape(tensor, parameters.shape(name), path);
     await readGgufTensors(path, [{ tensor, target }]);
     if (config.architecture === "llama") unpermute(name, target, config);
     onProgress({ label: "import", done: ++done, total: sources.size, unit: "tensors" });
@@ -87,6 +91,10 @@ function configOf({ metadata, tensors }: GgufHeader, path: string): ModelConfig 
     throw new CheckpointError(`${path}: rope scaling ${String(scaling)} is not supported in GGUF`);
   }
   const heads = need("attention.head_count");
+  const layers = need("block_count");
+  if (!(layers >= 1 && layers <= MAX_LAYERS)) {
+    throw new CheckpointError(`${path}: expected 1 to ${MAX_LAYERS} blocks, found ${layers}`);
+  }
   const eos = optional("tokenizer.ggml.eos_token_id");
   const endOfTurn = optional("tokenizer.ggml.eot_token_id");
   const ends = [eos, endOfTurn].filter((id) => id !== null);
@@ -95,7 +103,7 @@ function configOf({ metadata, tensors }: GgufHeader, path: string): ModelConfig 
     vocabSize: findTensor({ tensors }, EMBEDDING_TENSOR, path).shape[0],
     hiddenSize: need("embedding_length"),
     intermediateSize: need("feed_forward_length"),
-    layers: need("block_count"),
+    layers,
     heads,
     kvHeads: optional("attention.head_count_kv") ?? heads,
     headSize: optional("attention.key_length") ?? need("embedding_length") / heads,

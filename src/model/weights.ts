@@ -72,11 +72,15 @@ export async function loadParameters(
 ): Promise<Parameters> {
   const tensors = await findTensors(dir);
   checkNames(dir, shapes, tensors);
+  // Before memory is taken for them: config.json may ask for any size.
+  for (const [name, shape] of shapes) {
+    const { path, tensor } = tensors.get(name) as Located;
+    checkShape(path, tensor, shape);
+  }
   const parameters = new Parameters(shapes);
   const byFile = new Map<string, { tensor: StoredTensor; target: Float32Array }[]>();
   for (const name of parameters.names) {
     const { path, tensor } = tensors.get(name) as Located;
-    checkShape(path, tensor, parameters.shape(name));
     const wanted = byFile.get(path) ?? [];
     wanted.push({ tensor, target: parameters.view(name) });
     byFile.set(path, wanted);
