@@ -1,7 +1,6 @@
 /** The flags of `rlvr prepare`, and the options they stand for. */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { InvalidArgumentError } from "commander";
 import { ConfigError } from "../core/errors.js";
 import type { DedupeMode } from "../prepare/dedupe.js";
 import type { PrepareOptions } from "../prepare/prepare.js";
@@ -56,26 +55,4 @@ export async function optionsOf(train: string, flags: Flags): Promise<PrepareOpt
       token: process.env["HF_TOKEN"] ?? null,
     },
   };
-}
-
-/** An integer. */
-export function integer(text: string): number {
-  if (/^-?\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected an integer");
-}
-
-/** A positive integer. */
-export function positive(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected a positive integer");
-}
-
-/** A positive integer, or `all`. */
-export const orAll = (text: string) => (text === "all" ? text : positive(text));
-
-/** Two rates, `low,high`. */
-export function band(text: string): [number, number] {
-  const [low, high] = text.split(",").map(Number);
-  if (low >= 0 && low <= high && high <= 1) return [low, high];
-  throw new InvalidArgumentError("expected two rates, e.g. 0.2,0.8");
 }
