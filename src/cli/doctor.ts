@@ -1,25 +1,11 @@
-/** `rlvr doctor`: what this machine offers, room by room, and what to do about what is missing. */
+/** `rlvr doctor`: what this machine offers, what would work here, and what to do about the rest. */
 import type { Command } from "commander";
-import { checkVerl } from "./doctor-verl.js";
 import { type Examination, examineSandbox } from "../verify/sandbox/examine.js";
-
-/** One line of the report. */
-interface Finding {
-  /** `ok`: all is there; `weaker`: it runs with less; `missing`: something does not run. */
-  state: "ok" | "weaker" | "missing";
-  what: string;
-  detail: string;
-}
-
-/** What a room has examined: the facts for `--json`, and the lines for people. */
-interface Check {
-  facts: unknown;
-  findings: Finding[];
-}
-
-/** The rooms that have something to examine. */
-const CHECKS: Record<string, () => Promise<Check>> = { sandbox: checkSandbox };
-const MARKS = { ok: "✓", weaker: "!", missing: "✗" };
+import { configSuggestions } from "./config-words.js";
+import { type Check, conclude, describeFindings, examined, type Finding } from "./doctor-report.js";
+import { checkTraining } from "./doctor-training.js";
+import { checkVerl } from "./doctor-verl.js";
+import { addExamples, suggest } from "./help.js";
 
 /** Defines the command. */
 export function define(command: Command): void {
@@ -27,25 +13,41 @@ export function define(command: Command): void {
     .argument("[words...]", "engine=verl, with a config file or key=value, examines a launch of it")
     .option("--json", "print the facts as JSON")
     .action(examine);
+  suggest(command, configSuggestions);
+  addExamples(command, [
+    ["rlvr doctor", "isolation, training here, veRL, languages"],
+    ["rlvr doctor engine=verl launch.python=~/verl/bin/python", "would a launch start?"],
+    ["rlvr doctor engine=verl run.yaml --json", "the same of one config, as facts"],
+  ]);
 }
 
 async function examine(words: string[], options: { json?: true }): Promise<void> {
-  const facts: Record<string, unknown> = {};
-  const checks = words.length === 0 ? CHECKS : { ...CHECKS, verl: () => checkVerl(words) };
-  for (const [room, check] of Object.entries(checks)) {
-    const { facts: found, findings } = await check();
-    facts[room] = found;
-    if (!options.json) process.stdout.write(`${room}\n${findings.map(lineOf).join("")}`);
+  const sandbox = examineSandbox();
+  const verl = () => checkVerl(words.length === 0 ? ["engine=verl"] : words);
+  const rooms: [room: string, check: () => Promise<Check>][] = [
+    ["sandbox", async () => checkSandbox(await sandbox)],
+    ["languages", async () => checkLanguages(await sandbox)],
+    ["training", checkTraining],
+    ["verl", verl],
+  ];
+  const checks: Record<string, Check> = {};
+  for (const [room, check] of rooms) {
+    // What was asked for by name fails as itself; the general look goes on.
+    checks[room] =
+      room === "verl" && words.length > 0 ? await check() : await examined(room, check);
+    if (!options.json) process.stdout.write(describeFindings(room, checks[room].findings));
   }
-  if (options.json) process.stdout.write(`${JSON.stringify(facts)}\n`);
+  const works = conclude(checks);
+  if (!options.json) {
+    process.stdout.write(describeFindings("what would work here", works));
+    return;
+  }
+  const facts = Object.entries(checks).map(([room, { facts: found }]) => [room, found] as const);
+  process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(facts), works })}\n`);
 }
 
-const lineOf = ({ state, what, detail }: Finding) => `  ${MARKS[state]} ${what}: ${detail}\n`;
-
-async function checkSandbox(): Promise<Check> {
-  const found = await examineSandbox();
-  const { interpreter, languages } = found;
-  const { version, executable, hasNumpy } = interpreter;
+function checkSandbox(found: Examination): Check {
+  const { version, executable, hasNumpy } = found.interpreter;
   const findings: Finding[] = [
     {
       state: found.level === "none" ? "missing" : found.level === "basic" ? "weaker" : "ok",
@@ -57,15 +59,16 @@ async function checkSandbox(): Promise<Check> {
     hasNumpy
       ? { state: "ok", what: "numpy", detail: "kept warm in servers of its own" }
       : { state: "weaker", what: "numpy", detail: "not installed; programs that import it fail" },
-    // Python, the first of them, has its own line above.
-    ...Object.entries(languages)
-      .slice(1)
-      .map(([name, tool]): Finding => {
-        if (tool === null) return { state: "missing", what: name, detail: "no compiler on PATH" };
-        return { state: "ok", what: name, detail: tool };
-      }),
   ];
   return { facts: found, findings };
+}
+
+function checkLanguages({ languages }: Examination): Check {
+  const findings = Object.entries(languages).map(([what, tool]): Finding => {
+    if (tool === null) return { state: "missing", what, detail: "no compiler on PATH" };
+    return { state: "ok", what, detail: tool };
+  });
+  return { facts: languages, findings };
 }
 
 function layersOf({ server }: Examination): string {

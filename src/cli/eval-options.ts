@@ -1,10 +1,12 @@
 /** The flags of `rlvr eval`, and an evaluation in words. */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { EvalSettings, EvaluationInfo } from "../core/evaluation.js";
 import type { Benchmark } from "../eval/benchmarks/benchmark.js";
 import type { LoadedBenchmark } from "../eval/benchmarks/table.js";
 import { EVALUATE_DEFAULTS, type EvaluateSettings } from "../eval/evaluate.js";
 import { defaultVerifierOptions } from "../verify/verify.js";
+import { addExamples, suggest } from "./help.js";
+import { amount, jsonObject, positive, whole } from "./option-values.js";
 import { VERSION } from "./version.js";
 
 /** The flags as commander hands them over. */
@@ -46,7 +48,7 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
   const table = benchmarks.map(({ name, about, styles }) => {
     return `  ${name.padEnd(16)} ${about}; styles ${styles.map((style) => style.name).join(", ")}`;
   });
-  return command
+  command
     .argument("<benchmark>", "benchmark, see below, or a problem file")
     .argument("[files...]", "its files: JSONL (also .gz), JSON or parquet; else the hub's")
     .option("--model <folder>", "model directory, or with --base-url the model's name there")
@@ -63,8 +65,8 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
     .option("--to <date>", "last day of dated problems")
     .option("--release <name>", "release of LiveCodeBench, e.g. v5")
     .option("--n <n>", "samples per problem; 1, or as many as the completions file has", positive)
-    .option("--temperature <t>", "0 is greedy", number, 0)
-    .option("--top-p <p>", "nucleus sampling", number, 1)
+    .option("--temperature <t>", "0 is greedy", amount, 0)
+    .option("--top-p <p>", "nucleus sampling", amount, 1)
     .option("--top-k <k>", "sample among the k likeliest tokens", positive)
     .option("--max-tokens <n>", "longest completion; the benchmark's by default", positive)
     .option("--seed <n>", "seed of sampling", whole, 42)
@@ -74,15 +76,19 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
     .option("--request-timeout <s>", "seconds for one answer, endpoints", positive, 600)
     .option("--extra-body <json>", "further keys of each request, e.g. a penalty", jsonObject)
     .option("--prefill", "the endpoint continues an assistant turn (vLLM, llama.cpp, SGLang)")
-    .option("--time-limit <s>", "processor seconds a test, where the problem has no limit", number)
+    .option("--time-limit <s>", "processor seconds a test, where the problem has no limit", amount)
     .option("--memory-limit <mib>", "memory of a program", positive)
     .option("--reuse <folders...>", "take completions from these evaluations where they fit")
     .option("--dry-run", "say what would be asked, and stop")
     .option("--json", "print eval.json")
-    .addHelpText(
-      "after",
-      `\nBenchmarks:\n${table.join("\n")}\n\nExamples:\n  rlvr eval starter --model runs/NAME/checkpoints/step_000075/actor\n  rlvr eval humaneval HumanEval.jsonl.gz --model MODEL --base-url http://127.0.0.1:8000/v1\n`,
-    );
+    .addHelpText("after", `\nBenchmarks:\n${table.join("\n")}`);
+  suggest(command, () => ({ words: benchmarks.map(({ name }) => name) }));
+  addExamples(command, [
+    ["rlvr eval starter --model runs/NAME/checkpoints/step_000075/actor", "a model directory"],
+    ["rlvr eval humaneval --model NAME --base-url http://127.0.0.1:8000/v1", "an endpoint"],
+    ["rlvr eval mbpp mbpp.jsonl --completions c.jsonl --n 10", "completions made elsewhere"],
+  ]);
+  return command;
 }
 
 /** What narrows the benchmark; null where nothing was said. */
@@ -131,12 +137,16 @@ export function settingsOf(
   };
 }
 
-/** Says what would be asked. */
+/** Says what would be asked, in words or as JSON. */
 export function describePlan(
   { benchmark, problems, style, window }: LoadedBenchmark,
-  { n }: EvalFlags,
+  { n, json }: EvalFlags,
   outDir: string,
 ): string {
+  if (json) {
+    const asked = { benchmark: benchmark.name, style: style.name, window };
+    return `${JSON.stringify({ ...asked, problems: problems.length, n: n ?? 1, out: outDir })}\n`;
+  }
   const part = window === null ? "" : `, ${window}`;
   const taken = `${problems.length} problems of ${benchmark.name}${part}, style ${style.name}`;
   return `${taken}, ${n ?? 1} samples each → ${outDir}\n`;
@@ -168,35 +178,4 @@ export function describeEvaluation(info: EvaluationInfo): string {
 function describeSampling({ n, temperature, topP, seed, maxTokens }: EvalSettings): string {
   if (temperature === null) return `n ${n}, as the file's maker chose`;
   return `n ${n}, temperature ${temperature}, top-p ${topP}, seed ${seed}, at most ${maxTokens} tokens`;
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) {
-    throw new InvalidArgumentError("expected a whole number");
-  }
-  return value;
-}
-
-function positive(text: string): number {
-  if (whole(text) > 0) return Number(text);
-  throw new InvalidArgumentError("expected a positive whole number");
-}
-
-function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return value as Record<string, unknown>;
-    }
-  } catch {
-    // Said below, for both kinds of wrong text alike.
-  }
-  throw new InvalidArgumentError('expected a JSON object, e.g. {"repeat_penalty": 1}');
-}
-
-function number(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError("expected a number");
-  return value;
 }

@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import type { WeightDtype } from "../formats/safetensors.js";
 import { importGguf } from "../model/gguf-import.js";
 import { saveModel } from "../model/weights.js";
+import { addExamples } from "./help.js";
 import { openProgress } from "./progress.js";
 
 interface Flags {
@@ -25,6 +26,10 @@ export function define(command: Command): void {
     )
     .option("--json", "print what was imported as JSON")
     .action(run);
+  addExamples(command, [
+    ["rlvr import model.gguf --out model/", "every weight as it was widened"],
+    ["rlvr import model.gguf --out model/ --dtype bf16", "half the size"],
+  ]);
 }
 
 async function run(file: string, flags: Flags): Promise<void> {

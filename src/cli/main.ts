@@ -14,6 +14,10 @@ export interface CommandModule {
 }
 
 const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandModule> }> = {
+  init: {
+    summary: "Write a commented config file for a laptop, one GPU or a cluster.",
+    load: () => import("./init.js"),
+  },
   prepare: {
     summary: "Turn a code data set into problems and the parquet files that trainers read.",
     load: () => import("./prepare.js"),
@@ -51,36 +55,76 @@ const COMMANDS: Record<string, { summary: string; load: () => Promise<CommandMod
     load: () => import("./watch.js"),
   },
   doctor: {
-    summary: "Say what this machine offers: isolation, interpreters, compilers.",
+    summary: "Say what would work on this machine: isolation, training, veRL, languages.",
     load: () => import("./doctor.js"),
   },
+  completion: {
+    summary: "Print a script that completes commands, flags and config keys in a shell.",
+    load: () => import("./completion.js"),
+  },
 };
+
+const HELP = `
+Examples:
+  rlvr train                      # train the starter model here, in minutes
+  rlvr verify --problems problems.jsonl --completions completions.jsonl
+  rlvr help train                 # the flags of one command, with examples
+
+Exit codes: 0 done, 1 failed, 2 wrong use or wrong input, 130 interrupted.
+Results go to standard output, talk to standard error. NO_COLOR and FORCE_COLOR are heeded.`;
 
 async function main(argv: string[]): Promise<void> {
   const program = new Command("rlvr")
     .description("Train code language models by reinforcement learning from executable tests.")
+    .option("--version", "print the version")
+    .addHelpText("after", HELP)
+    .configureHelp({ showGlobalOptions: false })
     .exitOverride()
     .showSuggestionAfterError();
-  const wanted = argv.find((word) => !word.startsWith("-"));
+  const [first, second] = argv.filter((word) => !word.startsWith("-"));
+  const wanted = first === "help" ? second : first;
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     const command = program.command(name).description(summary).exitOverride();
-    if (name === wanted) (await load()).define(command);
+    // A completion script tells the flags of every command.
+    if (name === wanted || wanted === "completion") (await load()).define(command);
+  }
+  if (wanted === undefined && argv.includes("--version")) {
+    const { VERSION } = await import("./version.js");
+    process.stdout.write(`${VERSION}\n`);
+    return;
   }
   await program.parseAsync(argv, { from: "user" });
 }
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const say = (text: string) => void process.stderr.write(`rlvr: ${text}\n`);
   if (error instanceof RlvrError) {
-    process.stderr.write(`rlvr: ${error.message}\n`);
+    say(error.message);
     return error.exitCode;
   }
-  process.stderr.write(
-    `rlvr: this is a bug in rlvr: ${(error as Error)?.stack ?? String(error)}\n`,
-  );
+  if (error instanceof Error && error.name === "AbortError") {
+    say("interrupted");
+    return 130;
+  }
+  if (isFromSystem(error)) {
+    say(error.message);
+    return 1;
+  }
+  say(`this is a bug in rlvr: ${(error as Error)?.stack ?? String(error)}`);
   return 1;
 }
 
+/** True for what the operating system refused, such as a full disk or a port that is taken. */
+function isFromSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error && "errno" in error;
+}
+
+// Whoever read our output, such as `head`, has seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(process.exitCode ?? 0);
+});
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.exitCode = exitCodeOf(error);
 });

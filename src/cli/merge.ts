@@ -2,6 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { mergeCheckpoint, type MergeOptions, type MergeReport } from "../merge/merge.js";
 import { describeMerge, parseBytes } from "../merge/summary.js";
+import { addExamples } from "./help.js";
+import { amount } from "./option-values.js";
 import { openProgress } from "./progress.js";
 
 interface Flags {
@@ -32,12 +34,17 @@ export function define(command: Command): void {
         .choices(["fuse", "separate"])
         .default("fuse"),
     )
-    .option("--lora-alpha <number>", "alpha, where the checkpoint does not record it", Number)
+    .option("--lora-alpha <number>", "alpha, where the checkpoint does not record it", amount)
     .option("--max-shard-size <size>", "largest weight file", parseSize, parseSize("5GB"))
     .option("--base <dir>", "model that training started from, for what the checkpoint lacks")
     .option("--verify [reference]", "list every tensor; with a directory, its largest difference")
     .option("--json", "print the report as JSON")
     .action(run);
+  addExamples(command, [
+    ["rlvr merge runs/NAME/checkpoints/global_step_100 --out merged", "veRL's shards"],
+    ["rlvr merge adapter/ --base MODEL --out merged --dtype bf16", "an adapter, folded in"],
+    ["rlvr merge CHECKPOINT --out merged --verify REFERENCE", "compared with another merge"],
+  ]);
 }
 
 async function run(checkpoint: string, flags: Flags): Promise<void> {

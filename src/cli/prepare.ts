@@ -2,7 +2,9 @@
 import { type Command, Option } from "commander";
 import { planPrepare, prepare } from "../prepare/prepare.js";
 import * as show from "../prepare/show.js";
-import { band, type Flags, integer, optionsOf, orAll, positive } from "./prepare-options.js";
+import { addExamples } from "./help.js";
+import { band, integer, orAll, positive } from "./option-values.js";
+import { type Flags, optionsOf } from "./prepare-options.js";
 import { openProgress } from "./progress.js";
 
 const HELP = `
@@ -35,6 +37,12 @@ export function define(command: Command): void {
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
     .action(run);
+  addExamples(command, [
+    ["rlvr prepare train.parquet --out data/", "1000 problems and veRL's parquet"],
+    ["rlvr prepare owner/name --limit all --out data/", "a data set of the hub, all of it"],
+    ["rlvr prepare train.jsonl --dry-run", "say what would be kept, and write nothing"],
+    ["rlvr prepare data/ --show ID", "one prepared problem"],
+  ]);
 }
 
 async function run(data: string, flags: Flags): Promise<void> {

@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPaths, writeReport } from "../report/report.js";
+import { addExamples } from "./help.js";
 import { pairsOf, runsAmong } from "./report-sources.js";
 
 interface Flags {
@@ -18,11 +19,12 @@ export function define(command: Command): void {
     .option("--out <folder>", "where the report goes; report/ in the run or in <after>")
     .option("--allow-different", "compare although settings differ that move a score")
     .option("--json", "print report.json")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  rlvr report runs/NAME\n  rlvr report evals/base evals/tuned\n  rlvr report runs/A runs/B\n",
-    )
     .action(run);
+  addExamples(command, [
+    ["rlvr report runs/NAME", "a run before and after"],
+    ["rlvr report evals/base evals/tuned", "two evaluations"],
+    ["rlvr report runs/A runs/B", "two runs, after training"],
+  ]);
 }
 
 async function run(before: string, after: string | undefined, flags: Flags): Promise<void> {

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, Option } from "commander";
 import { RunStore } from "../report/run-store.js";
 import { mountDashboard } from "../service/dashboard.js";
 import { mountRunRoutes } from "../service/run-api.js";
@@ -11,6 +11,8 @@ import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import type { IsolationLevel } from "../verify/sandbox.js";
 import { createVerifier, defaultVerifierOptions } from "../verify/verify.js";
+import { addExamples } from "./help.js";
+import { port, positive, whole } from "./option-values.js";
 import { VERSION } from "./version.js";
 
 interface Flags {
@@ -26,25 +28,35 @@ interface Flags {
   requireIsolation: IsolationLevel;
   reward?: string;
   rewardName: string;
+  json?: true;
 }
 
 /** Defines the command. */
 export function define(command: Command): void {
   command
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <n>", "port; 0 takes a free one", integer, 8710)
+    .option("--port <n>", "port; 0 takes a free one", port, 8710)
     .option("--socket <path>", "Unix socket instead of an address")
     .option("--runs <folder>", "show the runs in this folder as a dashboard")
     .option("--token <secret>", "bearer token to ask for; needed beyond loopback")
-    .option("--workers <n>", "sandbox servers", integer, availableParallelism())
-    .option("--queue <n>", "completions that may wait", integer, 20_000)
-    .option("--deadline <seconds>", "longest wait for a free sandbox", integer, 600)
-    .option("--max-body <megabytes>", "largest request", integer, 64)
-    .option("--require-isolation <level>", "refuse to start below: none, basic or full", "basic")
+    .option("--workers <n>", "sandbox servers", positive, availableParallelism())
+    .option("--queue <n>", "completions that may wait", whole, 20_000)
+    .option("--deadline <seconds>", "longest wait for a free sandbox", positive, 600)
+    .option("--max-body <megabytes>", "largest request", positive, 64)
+    .addOption(
+      new Option("--require-isolation <level>", "refuse to start below it")
+        .choices(["none", "basic", "full"])
+        .default("basic"),
+    )
     .option("--reward <file>", "TypeScript or JavaScript file with a reward of your own")
     .option("--reward-name <name>", "the function it exports", "computeScore")
-    .addHelpText("after", "\nExample:\n  rlvr serve --runs runs/\n")
+    .option("--json", "print the address and the isolation as a line of JSON once serving")
     .action(run);
+  addExamples(command, [
+    ["rlvr serve --runs runs/", "the verifier and the dashboard, on this machine only"],
+    ['rlvr serve --host 0.0.0.0 --token "$SECRET"', "for the trainers of other machines"],
+    ["rlvr serve --socket /run/rlvr.sock --reward ./my-reward.ts", "a reward of your own"],
+  ]);
 }
 
 async function run(flags: Flags): Promise<void> {
@@ -77,6 +89,12 @@ async function run(flags: Flags): Promise<void> {
     flags.socket === undefined ? { host: flags.host, port: flags.port } : { socket: flags.socket },
   );
   const address = pageToken === null ? service.url : `${service.url}/#/?token=${pageToken}`;
+  if (flags.json) {
+    const { url } = service;
+    process.stdout.write(
+      `${JSON.stringify({ url, dashboard: pageToken === null ? null : address, isolation: sandbox.level })}\n`,
+    );
+  }
   process.stderr.write(`rlvr: serving on ${address} (isolation ${sandbox.level})\n`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
@@ -90,11 +108,4 @@ async function run(flags: Flags): Promise<void> {
 function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: string): void {
   mountRunRoutes(app, new RunStore(runs));
   mountDashboard(app, fileURLToPath(new URL("../web", import.meta.url)));
-}
-
-function integer(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0)
-    throw new InvalidArgumentError("expected a whole number");
-  return value;
 }

@@ -7,6 +7,8 @@ import { ConfigError } from "../core/errors.js";
 import { train } from "../train/train.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { createVerifier } from "../verify/verify.js";
+import { configSuggestions } from "./config-words.js";
+import { addExamples, suggest } from "./help.js";
 import { openConsole } from "./train-console.js";
 import { compareModels } from "./train-evaluation.js";
 import { type TrainFlags, readTrainConfig } from "./train-config.js";
@@ -25,8 +27,16 @@ export function define(command: Command): void {
       "--write-script <file>",
       "with engine=verl: write the command as a shell script and stop",
     )
-    .option("--json", "print the summary as JSON; everything else goes to standard error")
+    .option("--json", "print the summary, or with --dry-run the config, as JSON")
     .action(run);
+  suggest(command, configSuggestions);
+  addExamples(command, [
+    ["rlvr train", "the starter model on its own problems, in minutes"],
+    ["rlvr train run.yaml seed=7", "a config file and an override"],
+    ["rlvr train --preset starter-grpo --out runs/grpo", "another preset, another directory"],
+    ["rlvr train run.yaml --dry-run", "the config with where each value came from"],
+    ["rlvr train run.yaml engine=verl --dry-run", "the exact command that starts veRL"],
+  ]);
 }
 
 async function run(words: string[], flags: TrainFlags): Promise<void> {
@@ -40,7 +50,9 @@ async function run(words: string[], flags: TrainFlags): Promise<void> {
     throw new ConfigError("--write-script writes a script that starts veRL: it needs engine=verl");
   }
   if (flags.dryRun) {
-    process.stdout.write(formatConfig(resolved));
+    process.stdout.write(
+      flags.json ? `${JSON.stringify(resolved.config)}\n` : formatConfig(resolved),
+    );
     process.stderr.write(describeBatches(resolved.config) + "\n");
     return;
   }

@@ -59,6 +59,7 @@ export async function runAudit(
       flags.json ? JSON.stringify({ ...facts, findings }) + "\n" : describe(findings, facts),
     );
   } finally {
+    progress.clear();
     await verifier.close();
   }
 }

@@ -1,11 +1,13 @@
 /** `rlvr verify`: completions or one program against problems; `--audit` checks the problems. */
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { ConfigError } from "../core/errors.js";
 import { readCompletions, readProblems, summarise, verifyAll } from "../verify/batch.js";
 import { blockOf } from "../verify/extract.js";
 import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../verify/verify.js";
+import { addExamples } from "./help.js";
+import { positive } from "./option-values.js";
 import { openProgress } from "./progress.js";
 import { runAudit } from "./verify-audit.js";
 import { describeBatch } from "./verify-report.js";
@@ -48,6 +50,12 @@ export function define(command: Command): void {
     .option("--explain", "tell how each program was found and why each test failed")
     .option("--json", "print the results as one JSON object")
     .action(run);
+  addExamples(command, [
+    ["rlvr verify --problems p.jsonl --completions c.jsonl", "a file of completions"],
+    ["rlvr verify a.py --problems p.jsonl --problem ID --explain", "one program, in detail"],
+    ["rlvr verify --rollout runs/NAME:10/0/3 --explain", "an answer that a run has stored"],
+    ["rlvr verify --audit p.jsonl --out cleaned/", "the tests themselves"],
+  ]);
 }
 
 async function run(program: string | undefined, flags: Flags): Promise<void> {
@@ -74,6 +82,7 @@ async function run(program: string | undefined, flags: Flags): Promise<void> {
       : describeBatch(judged, summary, flags.explain ?? false);
     process.stdout.write(text);
   } finally {
+    progress.clear();
     await verifier.close();
   }
 }
@@ -104,9 +113,4 @@ async function answerOf(
   });
   const isCompletion = [".md", ".txt"].includes(extname(path));
   return { problem, completion: isCompletion ? text : blockOf(text, problem.language) };
-}
-
-function positive(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected a positive integer");
 }
