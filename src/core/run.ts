@@ -2,6 +2,7 @@
  * The run directory: where a training run writes everything that others read.
  *
  *     run.json                    what this run is; see RunInfo
+ *     run.lock                    the process that writes here, while it does
  *     config.resolved.yaml        every key with its value, written before work starts
  *     metrics.jsonl               one MetricsRecord a line, appended
  *     health.jsonl                one health event a line, appended
@@ -15,12 +16,14 @@
  *
  * JSONL is the truth: append-only, and a torn last line is ignored by readers.
  */
-import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { mkdir, readFile, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DataError } from "./errors.js";
 import type { Rollout } from "./rollout.js";
 import type { VerdictKind } from "./verdict.js";
+import { appendWhole, writeAtomic } from "./write.js";
+
+export { writeAtomic } from "./write.js";
 
 /** What `run.json` holds. */
 export interface RunInfo {
@@ -78,6 +81,7 @@ export function runPaths(dir: string) {
   return {
     dir,
     info: join(dir, "run.json"),
+    lock: join(dir, "run.lock"),
     config: join(dir, "config.resolved.yaml"),
     metrics: join(dir, "metrics.jsonl"),
     health: join(dir, "health.jsonl"),
@@ -99,9 +103,13 @@ export function stepName(step: number): string {
   return `step_${String(step).padStart(6, "0")}`;
 }
 
-/** Appends one record as a line; the line reaches the file whole or, after a crash, torn and last. */
+/**
+ * Appends one record as a line; the line reaches the file whole or, after a crash, torn and last.
+ *
+ * @throws {DataError} if the disk is full or fails.
+ */
 export function appendLine(path: string, record: unknown): void {
-  appendFileSync(path, JSON.stringify(record) + "\n");
+  appendWhole(path, JSON.stringify(record) + "\n");
 }
 
 /** One line of rollouts/index.jsonl: what rollouts are filtered by, and where the record stands. */
@@ -140,7 +148,7 @@ export async function writeRollouts(dir: string, step: number, rollouts: Rollout
     return line;
   });
   await writeAtomic(paths.rolloutsOf(step), lines.join(""));
-  appendFileSync(paths.rolloutIndex, entries.join(""));
+  appendWhole(paths.rolloutIndex, entries.join(""));
 }
 
 /**
@@ -168,24 +176,6 @@ export async function readLines<T>(path: string): Promise<T[]> {
   });
 }
 
-/**
- * Replaces a file so that readers see the old content or the new, never a mixture, also after a
- * power cut: the bytes are on disk before the name points at them.
- */
-export async function writeAtomic(path: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.tmp-${process.pid}`;
-  const file = openSync(temporary, "w");
-  try {
-    if (typeof content === "string") writeSync(file, content);
-    else for (let at = 0; at < content.length;) at += writeSync(file, content, at);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  await rename(temporary, path);
-}
-
 /** Writes run.json. */
 export async function writeRunInfo(dir: string, info: RunInfo): Promise<void> {
   await writeAtomic(runPaths(dir).info, JSON.stringify(info, null, 2) + "\n");
@@ -199,7 +189,9 @@ export async function writeRunInfo(dir: string, info: RunInfo): Promise<void> {
 export async function readRunInfo(dir: string): Promise<RunInfo> {
   const path = runPaths(dir).info;
   try {
-    return JSON.parse(await readFile(path, "utf8")) as RunInfo;
+    const info = JSON.parse(await readFile(path, "utf8")) as RunInfo | null;
+    if (typeof info?.status === "string") return info;
+    throw new Error("it lacks status");
   } catch (cause) {
     throw new DataError("expected a run directory with a readable run.json", { path, cause });
   }

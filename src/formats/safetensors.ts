@@ -6,6 +6,7 @@
  */
 import { open, rename, rm } from "node:fs/promises";
 import { DataError } from "../core/errors.js";
+import { cannotWrite, writeFully } from "../core/write.js";
 import { readFully } from "./read-fully.js";
 import type { TensorDtype } from "./torch-values.js";
 import { encodeSafetensorsHeader, type StoredTensor } from "./safetensors-header.js";
@@ -155,7 +156,11 @@ export async function readTensorValues(path: string, tensor: StoredTensor): Prom
   return Float64Array.from({ length: size }, (_, at) => read(view, at));
 }
 
-/** Writes tensors in their order; the file appears whole or not at all. */
+/**
+ * Writes tensors in their order; the file appears whole or not at all.
+ *
+ * @throws {DataError} if the disk is full or fails.
+ */
 export async function writeFloatTensors(
   path: string,
   tensors: readonly WeightTensor[],
@@ -164,19 +169,22 @@ export async function writeFloatTensors(
   const infos = tensors.map(({ name, shape }) => ({ name, dtype, shape: [...shape] }));
   const { bytes } = encodeSafetensorsHeader(infos, metadata);
   const partial = `${path}.partial`;
-  const file = await open(partial, "w");
   try {
-    await file.write(bytes);
-    for (const { data } of tensors) {
-      const stored = dtype === "F32" ? data : narrowFloat32(data, dtype);
-      await file.write(new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength));
+    const file = await open(partial, "w");
+    try {
+      await writeFully(file, bytes, { path });
+      for (const { data } of tensors) {
+        const stored = dtype === "F32" ? data : narrowFloat32(data, dtype);
+        const view = new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+        await writeFully(file, view, { path });
+      }
+      await file.sync();
+    } finally {
+      await file.close();
     }
-    await file.sync();
-  } catch (error) {
+    await rename(partial, path);
+  } catch (cause) {
     await rm(partial, { force: true });
-    throw error;
-  } finally {
-    await file.close();
+    throw cannotWrite(path, cause);
   }
-  await rename(partial, path);
 }

@@ -5,10 +5,11 @@
  * The output appears whole or not at all: everything is written into a folder beside it, read back
  * and compared, and only then given its name.
  */
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
+import { writeAtomic } from "../core/write.js";
 import { compareModels, type TensorDifference } from "./compare.js";
 import { checkShapes, type HuggingFaceConfig } from "./expected.js";
 import { openInput, type MergeInput } from "./input.js";
@@ -102,13 +103,13 @@ async function mergeInto(
   const written = await writeModel(plan.model, { ...options, dir: partial, stem: "model" });
   await copySidecars(input.huggingface, partial);
   const config = outputConfig(plan.config, written.tensors, plan);
-  await writeFile(join(partial, "config.json"), JSON.stringify(config, null, 2) + "\n");
+  await writeAtomic(join(partial, "config.json"), JSON.stringify(config, null, 2) + "\n");
   if (plan.adapter !== null) {
     const dir = join(partial, "lora_adapter");
     await mkdir(dir);
     await writeModel(plan.adapter.tensors, { ...options, dir, stem: "adapter_model" });
     const text = JSON.stringify(plan.adapter.config, null, 2) + "\n";
-    await writeFile(join(dir, "adapter_config.json"), text);
+    await writeAtomic(join(dir, "adapter_config.json"), text);
   }
   const checkedStorages = await input.finishChecks();
   const report: MergeReport = {
@@ -125,7 +126,7 @@ async function mergeInto(
     differences:
       options.reference === null ? null : await compareModels(partial, options.reference),
   };
-  await writeFile(join(partial, "merge.json"), JSON.stringify(report, null, 2) + "\n");
+  await writeAtomic(join(partial, "merge.json"), JSON.stringify(report, null, 2) + "\n");
   return report;
 }
 

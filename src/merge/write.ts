@@ -5,10 +5,11 @@
  * of memory, so that disks and checksums overlap and memory stays bounded. Every written range is
  * read back and compared by CRC-32.
  */
-import { type FileHandle, open, writeFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { CheckpointError } from "../core/errors.js";
+import { writeAtomic, writeFully } from "../core/write.js";
 import type { OnProgress } from "../core/progress.js";
 import { readFully } from "../formats/read-fully.js";
 import {
@@ -84,7 +85,7 @@ export async function writeModel(
       const handle = await open(join(options.dir, name), "wx+");
       handles.set(name, handle);
       await handle.truncate(fileBytes);
-      await handle.write(header, 0, header.length, 0);
+      await writeFully(handle, header, { path: join(options.dir, name), offset: 0 });
     }
     const handleOf = (tensor: PlannedTensor) => handles.get(tensor.file) as FileHandle;
     await inLanes(plan.tensors, async (tensor, buffer) => {
@@ -223,7 +224,8 @@ async function copyTensor(
     }
     if (found.infinite) the.warnings.push(`${source.name} holds infinite values`);
     tensor.crc = crc32(out, tensor.crc);
-    await the.handle.write(out, 0, out.length, stored.offset + first * widthOut);
+    const path = join(the.options.dir, tensor.file);
+    await writeFully(the.handle, out, { path, offset: stored.offset + first * widthOut });
     the.onBytes(out.length);
   }
 }
@@ -260,5 +262,5 @@ async function writeIndex(
     weight_map: Object.fromEntries(tensors.map(({ stored, file }) => [stored.name, file])),
   };
   const path = join(options.dir, `${options.stem}.safetensors.index.json`);
-  await writeFile(path, JSON.stringify(index, null, 2) + "\n");
+  await writeAtomic(path, JSON.stringify(index, null, 2) + "\n");
 }

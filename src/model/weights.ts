@@ -2,9 +2,10 @@
  * Model directories of Hugging Face's layout, in and out: config.json, generation_config.json,
  * model.safetensors (or shards with an index) and the tokenizer's files.
  */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CheckpointError } from "../core/errors.js";
+import { writeAtomic } from "../core/write.js";
 import { readFloatTensors, type WeightDtype, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader, type StoredTensor } from "../formats/safetensors-header.js";
 import {
@@ -151,7 +152,7 @@ export async function saveModel(
   options: { dtype: WeightDtype; shardBytes?: number },
 ): Promise<void> {
   await mkdir(dir, { recursive: true });
-  for (const [name, text] of model.tokenizer.files) await writeWhole(join(dir, name), text);
+  for (const [name, text] of model.tokenizer.files) await writeAtomic(join(dir, name), text);
   await saveModelConfig(dir, model.config, options.dtype);
   await saveParameters(dir, model.parameters, options);
 }
@@ -217,11 +218,5 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 async function writeJson(path: string, value: unknown): Promise<void> {
-  await writeWhole(path, `${JSON.stringify(value, null, 2)}\n`);
-}
-
-/** Writes a file that appears whole or not at all. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.partial`, text);
-  await rename(`${path}.partial`, path);
+  await writeAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
 }

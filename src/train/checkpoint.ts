@@ -138,6 +138,9 @@ export async function removePartialCheckpoints(dir: string): Promise<void> {
  */
 export async function readCheckpoint(path: string): Promise<CheckpointState> {
   const manifest = await readJson<Manifest>(join(path, MANIFEST));
+  if (!Array.isArray(manifest?.files)) {
+    throw new CheckpointError(`${join(path, MANIFEST)}: expected a list of files, found none`);
+  }
   for (const file of manifest.files) {
     const full = join(path, file.path);
     const size = await stat(full).then(
@@ -146,11 +149,18 @@ export async function readCheckpoint(path: string): Promise<CheckpointState> {
     );
     if (size !== file.bytes || (await hashFile(full)) !== file.sha256) {
       throw new CheckpointError(
-        `checkpoint ${path}: ${file.path} is not what was saved (expected ${file.bytes} bytes, found ${size ?? "none"})`,
+        `checkpoint ${path}: ${file.path} is not what was saved (${differenceOf(size, file.bytes)}); ` +
+          "move the checkpoint away to go on from the one before it",
       );
     }
   }
   return readJson<CheckpointState>(join(path, STATE));
+}
+
+function differenceOf(found: number | null, expected: number): string {
+  if (found === null) return "the file is missing";
+  if (found !== expected) return `expected ${expected} bytes, found ${found}`;
+  return "bytes were changed: its SHA-256 differs";
 }
 
 /** Restores models and optimizers in place. */

@@ -29,7 +29,7 @@ export interface ResumePoint {
  */
 export async function findCheckpoint(config: Config, dir: string): Promise<string | null> {
   const { resume_mode: mode, resume_from_path: from } = config.trainer;
-  if (holdsRun(dir)) assertNotRunning(await readRunInfo(dir), dir);
+  if (holdsRun(dir)) assertNotLaunched(await readRunInfo(dir), dir);
   if (mode === "resume_path") return resolveCheckpoint(from ?? "");
   if (mode === "disable") {
     if (holdsRun(dir)) {
@@ -53,8 +53,9 @@ async function resolveCheckpoint(path: string): Promise<string> {
   return runPaths(path).checkpointOf(step);
 }
 
-function assertNotRunning(info: RunInfo, dir: string): void {
-  if (info.status !== "running" || info.pid === null || info.pid === process.pid) return;
+/** Runs of this engine hold the directory's lock; those of another are known by their run.json. */
+function assertNotLaunched(info: RunInfo, dir: string): void {
+  if (info.engine === "embedded" || info.status !== "running" || info.pid === null) return;
   try {
     process.kill(info.pid, 0);
   } catch {

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { DataError } from "../core/errors.js";
 import {
   type HealthEvent,
   type MetricsRecord,
@@ -59,7 +60,11 @@ async function keepLines<T extends { step: number }>(
   keep: (record: T) => boolean,
 ): Promise<T[]> {
   if (!existsSync(path)) return [];
-  const kept = (await readLines<T>(path)).filter(keep);
+  const lines = await readLines<T>(path);
+  const odd = lines.findIndex((record) => typeof record?.step !== "number");
+  // Left alone it would be taken for one of a later step, and dropped.
+  if (odd !== -1) throw new DataError("line has no step", { path, line: odd + 1 });
+  const kept = lines.filter(keep);
   const text = kept.map((record) => JSON.stringify(record) + "\n").join("");
   // Rewriting an unchanged file would only make readers start over.
   if (text !== (await readFile(path, "utf8"))) await writeAtomic(path, text);

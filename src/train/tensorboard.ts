@@ -5,10 +5,11 @@
  * message, their masked CRC-32C.
  * Source: tensorflow/core/util/event.proto and record_writer.cc of TensorFlow.
  */
-import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MetricsRecord } from "../core/run.js";
+import { appendWhole } from "../core/write.js";
 
 const FILE = "events.out.tfevents.0.rlvr";
 
@@ -28,7 +29,7 @@ export class TensorboardWriter {
     }
     const writer = new TensorboardWriter(join(dir, FILE));
     const started = records[0]?.time ?? Date.now();
-    writeFileSync(writer.#path, frame(versionEvent(started / 1000)));
+    appendWhole(writer.#path, frame(versionEvent(started / 1000)));
     for (const record of records) writer.write(record);
     return writer;
   }
@@ -39,7 +40,7 @@ export class TensorboardWriter {
       .filter(([, value]) => Number.isFinite(value))
       .map(([name, value]) => scalar(phase === "val" ? `val/${name}` : name, value));
     const summary = field(5, Buffer.concat(values));
-    appendFileSync(
+    appendWhole(
       this.#path,
       frame(Buffer.concat([wallTime(time / 1000), stepField(step), summary])),
     );

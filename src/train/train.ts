@@ -45,6 +45,7 @@ import { loadPrompts } from "./problems.js";
 import { findCheckpoint, openResumePoint } from "./resume.js";
 import { loadRoles } from "./roles.js";
 import { type Prompt, type RolloutMakers, toRecord } from "./rollout.js";
+import { lockRun } from "./run-lock.js";
 import { holdsRun, makeRunFolders, truncateRun, writeHealth, writeMetrics } from "./run-log.js";
 import { type StepContext, type StepResult, type TrainState, trainStep } from "./step.js";
 import { TensorboardWriter } from "./tensorboard.js";
@@ -100,14 +101,20 @@ export async function train(
   resolved: ResolvedConfig,
   options: TrainOptions,
 ): Promise<TrainSummary> {
-  const run = await openRun(resolved, options);
+  const release = lockRun(runDirectory(resolved).dir);
   try {
-    const summary = await runSteps(run, options);
-    await run.close(summary.status === "interrupted" ? "interrupted" : "finished");
-    return summary;
-  } catch (error) {
-    await run.close("failed");
-    throw error;
+    const run = await openRun(resolved, options);
+    try {
+      const summary = await runSteps(run, options);
+      await run.close(summary.status === "interrupted" ? "interrupted" : "finished");
+      return summary;
+    } catch (error) {
+      // On a full disk run.json cannot be written either; the first error is the one to tell.
+      await run.close("failed").catch(() => undefined);
+      throw error;
+    }
+  } finally {
+    release();
   }
 }
 
