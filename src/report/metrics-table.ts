@@ -11,25 +11,33 @@ import { LineTail } from "./line-tail.js";
 
 /** More than this is not waited for: it takes longer than a page may take to show something. */
 const SOON_BYTES = 4 * 2 ** 20;
-const SAMPLED_LINES = 800;
+/** As many as a chart has points. */
+const SAMPLED_LINES = 400;
 
 /** Points of one metric, thinned: of each bucket of steps its mean, least and greatest value. */
 export interface Series {
   mean: (number | null)[];
+  /** Empty, as is `max`, where they were not asked for. */
   min: (number | null)[];
   max: (number | null)[];
 }
 
-/** What a chart asks for. */
-export interface SeriesQuery {
-  phase: MetricsRecord["phase"];
-  names: readonly string[];
+/** A part of a run. */
+export interface Range {
   /** Inclusive range of steps; absent ends are open. */
   from?: number;
   to?: number;
   /** The same by Unix time in milliseconds. */
   timeFrom?: number;
   timeTo?: number;
+}
+
+/** What a chart asks for. */
+export interface SeriesQuery extends Range {
+  phase: MetricsRecord["phase"];
+  names: readonly string[];
+  /** Those of `names` whose least and greatest values are wanted; absent means all. */
+  edges?: readonly string[];
   /** Weight of what came before in an exponential moving average of the means, in [0, 1). */
   smoothing?: number;
   /** Most buckets wanted, e.g. the chart's width in pixels. */
@@ -53,6 +61,7 @@ export class MetricsTable {
   #phases = emptyPhases();
   /** Answers until everything has been read; null from then on. */
   #sample: ReturnType<typeof emptyPhases> | null = null;
+  #sampling: Promise<void> | null = null;
 
   constructor(path: string) {
     this.#path = path;
@@ -82,6 +91,11 @@ export class MetricsTable {
   async glance(): Promise<void> {
     if ((await this.#tail.backlog()) <= SOON_BYTES) return this.refresh();
     if (this.#sample !== null || this.#phases.train.length > 0) return;
+    this.#sampling ??= this.#takeSample().finally(() => (this.#sampling = null));
+    await this.#sampling;
+  }
+
+  async #takeSample(): Promise<void> {
     const sample = emptyPhases();
     for (const line of await sampleLines(this.#path, SAMPLED_LINES)) addLine(sample, line);
     // A refresh may have ended meanwhile: the whole is better than a sample of it.
@@ -133,23 +147,35 @@ export class MetricsTable {
     return values;
   }
 
-  /** Answers a chart. */
-  series({ phase, names, points, smoothing = 0, ...range }: SeriesQuery): SeriesAnswer {
+  /** First and last step of a range; null when no record is in it. */
+  stepsWithin(phase: MetricsRecord["phase"], range: Range): [from: number, to: number] | null {
     const table = this.#shown(phase);
-    const first = Math.max(
-      table.lowerBound(table.steps, range.from ?? -Infinity),
-      table.lowerBound(table.times, range.timeFrom ?? -Infinity),
+    const [first, end] = rowsWithin(table, range);
+    return end <= first ? null : [table.steps.at(first), table.steps.at(end - 1)];
+  }
+
+  /** The Unix time in milliseconds of each step, or of the next one recorded; else of the last. */
+  timesOf(phase: MetricsRecord["phase"], steps: readonly number[]): number[] {
+    const table = this.#shown(phase);
+    return steps.map((step) =>
+      table.times.at(Math.min(table.lowerBound(table.steps, step), table.length - 1)),
     );
-    const last = Math.min(
-      table.lowerBound(table.steps, (range.to ?? Infinity) + 1),
-      table.lowerBound(table.times, (range.timeTo ?? Infinity) + 1),
-    );
+  }
+
+  /** Answers a chart. */
+  series({ phase, names, edges, points, smoothing = 0, ...range }: SeriesQuery): SeriesAnswer {
+    const table = this.#shown(phase);
+    const [first, last] = rowsWithin(table, range);
     const buckets = splitRange(first, last, Math.max(1, points));
     return {
       steps: buckets.map(([start]) => table.steps.at(start)),
       times: buckets.map(([start]) => table.times.at(start)),
       series: Object.fromEntries(
-        names.map((name) => [name, smooth(thin(table.columns.get(name), buckets), smoothing)]),
+        names.map((name) => {
+          const series = thin(table.columns.get(name), buckets);
+          const hasEdges = edges === undefined || edges.includes(name);
+          return [name, smooth(hasEdges ? series : { ...series, min: [], max: [] }, smoothing)];
+        }),
       ),
       records: last - first,
     };
@@ -207,6 +233,11 @@ class PhaseTable {
 class Column {
   #values = new Float64Array(64).fill(Number.NaN);
 
+  /** The numbers set so far, NaN where none was; it may be shorter than its table. */
+  get values(): Float64Array {
+    return this.#values;
+  }
+
   at(index: number): number {
     return index < this.#values.length ? this.#values[index] : Number.NaN;
   }
@@ -221,6 +252,20 @@ class Column {
   }
 }
 
+function rowsWithin(table: PhaseTable, range: Range): [first: number, end: number] {
+  const { steps, times } = table;
+  return [
+    Math.max(
+      table.lowerBound(steps, range.from ?? -Infinity),
+      table.lowerBound(times, range.timeFrom ?? -Infinity),
+    ),
+    Math.min(
+      table.lowerBound(steps, (range.to ?? Infinity) + 1),
+      table.lowerBound(times, (range.timeTo ?? Infinity) + 1),
+    ),
+  ];
+}
+
 /** Splits [first, last) into at most `count` pieces of nearly equal length. */
 function splitRange(first: number, last: number, count: number): [number, number][] {
   const length = Math.max(0, last - first);
@@ -233,13 +278,14 @@ function splitRange(first: number, last: number, count: number): [number, number
 
 function thin(column: Column | undefined, buckets: [number, number][]): Series {
   const series: Series = { mean: [], min: [], max: [] };
+  const values = column?.values ?? new Float64Array();
   for (const [start, end] of buckets) {
     let sum = 0;
     let count = 0;
     let least = Infinity;
     let greatest = -Infinity;
-    for (let row = start; row < end && column !== undefined; row++) {
-      const value = column.at(row);
+    for (let row = start; row < Math.min(end, values.length); row++) {
+      const value = values[row];
       if (Number.isNaN(value)) continue;
       sum += value;
       count++;

@@ -50,6 +50,14 @@ const NUMBERS = ["step", "group", "sample", "reward", "passRate", "responseToken
 const PLACES = ["offset", "length"] as const;
 type NumberKey = (typeof NUMBERS)[number] | (typeof PLACES)[number];
 
+/** The rollouts as columns, rows in the order of steps; only the first `length` rows count. */
+export interface RolloutColumns {
+  length: number;
+  columns: Readonly<ReturnType<typeof emptyColumns>>;
+  /** Problem ids by the numbers in the column `problem`. */
+  problems: readonly string[];
+}
+
 /** The rollouts of one run. */
 export class RolloutTable {
   readonly #dir: string;
@@ -70,6 +78,11 @@ export class RolloutTable {
   /** Rollouts known. */
   get length(): number {
     return this.#length;
+  }
+
+  /** What there is now, to count in. */
+  get columns(): RolloutColumns {
+    return { length: this.#length, columns: this.#columns, problems: this.#problems };
   }
 
   /** Reads what was appended to the index. */

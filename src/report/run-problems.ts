@@ -19,7 +19,8 @@ export async function findProblem(runDir: string, id: string): Promise<Problem |
   return null;
 }
 
-async function problemFiles(runDir: string): Promise<string[]> {
+/** The problem files of a run's config; those that it names and that are not here, too. */
+export async function problemFiles(runDir: string): Promise<string[]> {
   const text = await readFile(runPaths(runDir).config, "utf8").catch(() => "");
   const config = parse(text) as { data?: Record<string, unknown> } | null;
   return ["train_files", "val_files"]

@@ -11,6 +11,7 @@ import { DataError } from "../core/errors.js";
 import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
 import { LineTail } from "./line-tail.js";
 import { MetricsTable } from "./metrics-table.js";
+import { readProblemTags } from "./problem-tags.js";
 import { RolloutTable } from "./rollout-table.js";
 
 const OPEN_RUNS = 8;
@@ -45,6 +46,8 @@ export interface OpenRun {
   metrics: MetricsTable;
   rollouts: RolloutTable;
   health: HealthEvent[];
+  /** The kinds of its problems, read once. */
+  problemTags(): Promise<Map<string, Map<string, string>>>;
   /** Reads what was appended to metrics and health. */
   refresh(): Promise<void>;
   /** The same, but of a long file not read yet only a sample; see MetricsTable. */
@@ -157,11 +160,13 @@ export function openRun(dir: string): OpenRun {
     onLine: (line) => health.push(JSON.parse(line) as HealthEvent),
     onReset: () => health.splice(0),
   });
+  let tags: ReturnType<typeof readProblemTags> | null = null;
   return {
     dir,
     metrics,
     rollouts,
     health,
+    problemTags: () => (tags ??= readProblemTags(dir)),
     refresh: async () => {
       await Promise.all([metrics.refresh(), healthTail.read()]);
     },

@@ -7,6 +7,7 @@ import { streamSSE } from "hono/streaming";
 import { ConfigError } from "../core/errors.js";
 import type { MetricsRecord, RolloutIndexEntry } from "../core/run.js";
 import { VERDICT_KINDS, type VerdictKind } from "../core/verdict.js";
+import { countOutcomes } from "../report/outcomes.js";
 import { findPhases, type PhaseMark } from "../report/phases.js";
 import { readEvaluations } from "../report/run-evaluations.js";
 import { findProblem } from "../report/run-problems.js";
@@ -14,6 +15,7 @@ import type { RolloutQuery } from "../report/rollout-table.js";
 import type { OpenRun, RunStore } from "../report/run-store.js";
 
 const POLL_MS = 1000;
+const READ_AHEAD_MS = 700;
 const MOST_RECORDS_AT_ONCE = 500;
 const MOST_POINTS = 4000;
 const PHASE_POINTS = 200;
@@ -29,8 +31,11 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
     await metrics.glance();
     const query = seriesQuery(c);
     const phases = query.phase === "train" ? phasesOf(metrics) : [];
-    return c.json({ ...metrics.series(query), phases });
+    return c.json({ ...metrics.series(query), phases, isSample: metrics.isSample });
   });
+  app.get("/api/runs/:run/outcomes", async (c) =>
+    c.json(await outcomesOf(store.open(nameOf(c)), seriesQuery(c))),
+  );
   app.get("/api/runs/:run/rollouts", async (c) => {
     const { rollouts } = store.open(nameOf(c));
     await rollouts.refresh();
@@ -74,11 +79,18 @@ async function describeRun(store: RunStore, name: string) {
   };
 }
 
-/** Reads what the next clicks will ask for: every step's metrics, then the index of rollouts. */
+/**
+ * Reads what the next clicks will ask for, every step's metrics, then the index of rollouts; only
+ * after a while, so that the page that opens now is not kept waiting by it.
+ */
 function readAhead({ metrics, rollouts }: OpenRun): void {
-  const isRead = metrics.refresh().then(() => rollouts.refresh());
-  // Whoever asks for them reads again, and is told what is wrong.
-  isRead.catch(() => {});
+  const read = () =>
+    metrics
+      .refresh()
+      .then(() => rollouts.refresh())
+      // Whoever asks for them reads again, and is told what is wrong.
+      .catch(() => {});
+  setTimeout(() => void read(), READ_AHEAD_MS).unref();
 }
 
 function seriesQuery(c: Context) {
@@ -87,9 +99,11 @@ function seriesQuery(c: Context) {
     throw new ConfigError(`phase: expected train or val, got ${phase}`);
   }
   const points = numberOf(c, "points") ?? 1000;
+  const edges = c.req.query("edges");
   return {
     phase: phase as MetricsRecord["phase"],
-    names: (c.req.query("names") ?? "").split(",").filter((name) => name !== ""),
+    names: listOf(c.req.query("names") ?? ""),
+    ...optional("edges", edges === undefined ? undefined : listOf(edges)),
     points: Math.min(MOST_POINTS, Math.max(1, Math.floor(points))),
     ...optional("from", numberOf(c, "from")),
     ...optional("to", numberOf(c, "to")),
@@ -98,6 +112,8 @@ function seriesQuery(c: Context) {
     ...optional("smoothing", numberOf(c, "smoothing")),
   };
 }
+
+const listOf = (names: string): string[] => names.split(",").filter((name) => name !== "");
 
 /** The phases of the whole run, whatever range is looked at. */
 function phasesOf(metrics: OpenRun["metrics"]): PhaseMark[] {
@@ -111,6 +127,27 @@ function phasesOf(metrics: OpenRun["metrics"]): PhaseMark[] {
   const [format, passRate] = names.map((name) => series[name].mean);
   return findPhases({ steps, times, format, passRate });
 }
+
+/** How the rollouts of a range came out, with the time of each step. */
+async function outcomesOf(
+  { metrics, rollouts, problemTags }: OpenRun,
+  { points, ...range }: ReturnType<typeof seriesQuery>,
+) {
+  await Promise.all([metrics.glance(), rollouts.refresh()]);
+  const isWhole = [range.from, range.to, range.timeFrom, range.timeTo].every(
+    (end) => end === undefined,
+  );
+  // A step whose rollouts are there and whose metrics are not yet belongs to the whole.
+  const within = isWhole ? ALL_STEPS : metrics.stepsWithin("train", range);
+  const [from, to] = within ?? [0, -1];
+  const outcomes = countOutcomes(rollouts.columns, {
+    ...{ from, to, points },
+    tags: await problemTags(),
+  });
+  return { ...outcomes, times: metrics.timesOf("train", outcomes.steps) };
+}
+
+const ALL_STEPS: [number, number] = [-Infinity, Infinity];
 
 function rolloutQuery(c: Context): RolloutQuery {
   const verdicts = c.req.query("verdicts")?.split(",");
