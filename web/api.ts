@@ -2,6 +2,7 @@
 import type { Problem } from "../src/core/problem.js";
 import type { Rollout } from "../src/core/rollout.js";
 import type { HealthEvent, MetricsRecord } from "../src/core/run.js";
+import type { Outcomes } from "../src/report/outcomes.js";
 import type { RunEvaluation } from "../src/report/run-evaluations.js";
 import type { PhaseMark } from "../src/report/phases.js";
 import type { SeriesAnswer } from "../src/report/metrics-table.js";
@@ -21,8 +22,11 @@ export interface RunDetail extends RunSummary {
   latest: { train: Record<string, number>; val: Record<string, number> };
 }
 
-/** Series of a run with the phases found in its curves. */
-export type RunSeries = SeriesAnswer & { phases: PhaseMark[] };
+/** Series of a run with the phases found in its curves; `isSample` as in a RunDetail. */
+export type RunSeries = SeriesAnswer & { phases: PhaseMark[]; isSample: boolean };
+
+/** How a run's rollouts came out; `times` are those of its steps. */
+export type RunOutcomes = Outcomes & { times: number[] };
 
 /** A refusal of the service, in its own words. */
 export class ServiceError extends Error {
@@ -77,6 +81,8 @@ export const api = {
   run: (run: string) => get<RunDetail>(runPath(run)),
   series: (run: string, query: Record<string, string | number | undefined>) =>
     get<RunSeries>(`${runPath(run)}/series?${queryOf(query)}`),
+  outcomes: (run: string, query: Record<string, string | number | undefined>) =>
+    get<RunOutcomes>(`${runPath(run)}/outcomes?${queryOf(query)}`),
   rollouts: (run: string, query: Record<string, string | number | undefined>) =>
     get<RolloutPage>(`${runPath(run)}/rollouts?${queryOf(query)}`),
   rolloutsOf: (run: string, query: Record<string, string | number | undefined>) =>

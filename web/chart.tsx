@@ -2,49 +2,19 @@
  * A chart over steps or time: lines with a band from least to greatest, or areas stacked to a sum.
  * All charts of a page share cursor and range.
  */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { type ChartProps, type ChartSeries, dataOf, heightOf, optionsOf, SYNC } from "./plot.js";
 import { short } from "./words.js";
 
-/** One line or area. */
-export interface ChartSeries {
-  label: string;
-  /** Name of a CSS variable holding its colour, without the dashes. */
-  color: string;
-  values: (number | null)[];
-  min?: (number | null)[];
-  max?: (number | null)[];
-  /** Points without a line, such as validation among training. */
-  isPoints?: boolean;
-  dash?: number[];
-}
+/** So far from the window a chart counts as seen, so that scrolling meets it drawn. */
+const SIGHT_MARGIN = "150px";
 
-/** What a chart shows. */
-export interface ChartProps {
-  title: string;
-  /** What a good curve looks like, for whoever sees it for the first time. */
-  hint: string;
-  x: number[];
-  series: ChartSeries[];
-  isStacked?: boolean;
-  isTime: boolean;
-  isLog: boolean;
-  /** Vertical marks, e.g. the phases of training; only some charts write their labels. */
-  marks: { x: number; label: string }[];
-  hasMarkLabels?: boolean;
-  /** Chosen range, or null for all. */
-  range: [number, number] | null;
-  onRange: (range: [number, number] | null) => void;
-  height?: number;
-}
-
-const SYNC = uPlot.sync("run");
-
-/** Draws a chart and keeps it in step with its data. */
+/** Draws a chart and keeps it in step with its data; one out of sight waits until it is seen. */
 export function Chart(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
+  const drawn = useRef<DrawnChart | null>(null);
   const latest = useRef(props);
   latest.current = props;
   const shape = [
@@ -54,24 +24,13 @@ export function Chart(props: ChartProps) {
     props.isLog,
     document.documentElement.dataset["theme"],
   ].join("|");
+  const words = useMemo(() => describe(props), [props.x, props.series]);
 
-  useEffect(() => {
-    const element = place.current as HTMLDivElement;
-    plot.current = new uPlot(optionsOf(element, latest), dataOf(latest.current), element);
-    const resize = new ResizeObserver(() => {
-      plot.current?.setSize({ width: element.clientWidth, height: latest.current.height ?? 190 });
-    });
-    resize.observe(element);
-    return () => {
-      resize.disconnect();
-      plot.current?.destroy();
-      plot.current = null;
-    };
+  useLayoutEffect(() => {
+    drawn.current = new DrawnChart(place.current as HTMLDivElement, latest);
+    return () => drawn.current?.close();
   }, [shape]);
-
-  useEffect(() => {
-    plot.current?.setData(dataOf(props));
-  }, [props.x, props.series]);
+  useLayoutEffect(() => drawn.current?.update(), [props.x, props.series]);
 
   return (
     <section class="chart" aria-label={props.title}>
@@ -79,10 +38,68 @@ export function Chart(props: ChartProps) {
         <h3>{props.title}</h3>
         <Legend series={props.series} />
       </header>
-      <div ref={place} class="plot" role="img" aria-label={describe(props)} />
+      <div ref={place} class="plot" role="img" aria-label={words} />
       <p class="hint">{props.hint}</p>
     </section>
   );
+}
+
+/** The canvas of a chart: it is made when first seen, and drawn anew only while it is seen. */
+class DrawnChart {
+  readonly #element: HTMLDivElement;
+  readonly #latest: { current: ChartProps };
+  readonly #size: ResizeObserver;
+  readonly #sight: IntersectionObserver;
+  #plot: uPlot | null = null;
+  #isSeen = false;
+  #isStale = true;
+
+  constructor(element: HTMLDivElement, latest: { current: ChartProps }) {
+    this.#element = element;
+    this.#latest = latest;
+    this.#size = new ResizeObserver(() => {
+      this.#plot?.setSize({ width: element.clientWidth, height: heightOf(latest.current) });
+    });
+    this.#size.observe(element);
+    this.#sight = new IntersectionObserver((entries) => this.#look(entries), {
+      rootMargin: SIGHT_MARGIN,
+    });
+    this.#sight.observe(element);
+    element.style.minHeight = `${heightOf(latest.current)}px`;
+  }
+
+  /** Draws new data, now or when the chart comes into sight. */
+  update(): void {
+    this.#isStale = true;
+    if (this.#isSeen) this.#draw();
+  }
+
+  close(): void {
+    this.#size.disconnect();
+    this.#sight.disconnect();
+    this.#plot?.destroy();
+    this.#plot = null;
+  }
+
+  #look(entries: IntersectionObserverEntry[]): void {
+    this.#isSeen = entries.at(-1)?.isIntersecting === true;
+    if (this.#isSeen && this.#isStale) this.#draw();
+    // The cursor of the others is followed only where someone sees it.
+    if (this.#plot === null) return;
+    if (this.#isSeen) SYNC.sub(this.#plot);
+    else SYNC.unsub(this.#plot);
+  }
+
+  #draw(): void {
+    const data = dataOf(this.#latest.current);
+    this.#isStale = false;
+    if (this.#plot === null) {
+      this.#plot = new uPlot(optionsOf(this.#element, this.#latest), data, this.#element);
+      return;
+    }
+    this.#plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    this.#plot.setData(data);
+  }
 }
 
 function Legend({ series }: { series: ChartSeries[] }) {
@@ -111,159 +128,4 @@ function describe({ title, series }: ChartProps): string {
     return `${label} from ${short(known.at(0))} to ${short(known.at(-1))}`;
   });
   return `${title}: ${parts.join("; ")}`;
-}
-
-function dataOf({ x, series, isStacked, isTime }: ChartProps): uPlot.AlignedData {
-  const axis = isTime ? x.map((ms) => ms / 1000) : x;
-  if (isStacked === true) {
-    const sums = x.map(() => 0);
-    const rows = series.map(({ values }) =>
-      values.map((value, i) => (value === null ? null : (sums[i] += value))),
-    );
-    // Painted from the top of the stack down, so that each area covers the part above it.
-    return [axis, ...rows.reverse()];
-  }
-  return [
-    axis,
-    ...series.flatMap(({ values, min, max }) =>
-      min === undefined || max === undefined ? [values] : [values, min, max],
-    ),
-  ];
-}
-
-function optionsOf(element: HTMLElement, latest: { current: ChartProps }): uPlot.Options {
-  const { series, isStacked, isTime, isLog } = latest.current;
-  const colorOf = (name: string) => resolveColor(element, name);
-  const grid = { stroke: colorOf("grid"), width: 1 };
-  const axis = { stroke: colorOf("muted"), grid, ticks: grid, font: "11px system-ui" };
-  const { lines, bands } = linesOf(series, isStacked === true, colorOf);
-  return {
-    width: element.clientWidth,
-    height: latest.current.height ?? 190,
-    legend: { show: false },
-    cursor: { sync: { key: SYNC.key }, drag: { x: true, y: false }, points: { size: 6 } },
-    scales: {
-      x: { time: isTime },
-      y: isLog ? { distr: 3 } : { range: isStacked === true ? stackRange : rangeOf },
-    },
-    axes: [
-      { ...axis, size: 32 },
-      {
-        ...axis,
-        size: 52,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : short(tick))),
-      },
-    ],
-    series: [{}, ...lines],
-    bands,
-    hooks: {
-      draw: [(plot) => drawMarks(plot, latest.current, colorOf("mark"))],
-      setCursor: [(plot) => showValues(plot, element, latest.current)],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < 4) return;
-          const scale = isTime ? 1000 : 1;
-          latest.current.onRange([
-            plot.posToVal(left, "x") * scale,
-            plot.posToVal(left + width, "x") * scale,
-          ]);
-          plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        },
-      ],
-      ready: [(plot) => plot.over.addEventListener("dblclick", () => latest.current.onRange(null))],
-    },
-  };
-}
-
-/** The colour that a CSS variable stands for in the theme in force, as `rgb(…)`. */
-function resolveColor(element: HTMLElement, name: string): string {
-  const probe = document.createElement("span");
-  probe.style.color = `var(--${name})`;
-  element.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
-}
-
-/** The same colour, see-through, for a band. */
-const faint = (color: string): string => color.replace("rgb(", "rgba(").replace(")", ", 0.16)");
-
-/** Room above and below the data, and a visible height for a constant. */
-function rangeOf(_: uPlot, min: number | null, max: number | null): [number, number] {
-  if (min === null || max === null) return [0, 1];
-  const room = max - min === 0 ? Math.max(Math.abs(max) * 0.1, 0.01) : (max - min) * 0.06;
-  return [min >= 0 && min - room < 0 ? 0 : min - room, max + room];
-}
-
-/** A stack stands on 0. */
-const stackRange = (_: uPlot, __: number | null, max: number | null): [number, number] => [
-  0,
-  max === null || max <= 0 ? 1 : max * 1.02,
-];
-
-function linesOf(series: ChartSeries[], isStacked: boolean, colorOf: (name: string) => string) {
-  const lines: uPlot.Series[] = [];
-  const bands: uPlot.Band[] = [];
-  const ordered = isStacked ? [...series].reverse() : series;
-  for (const { label, color, min, isPoints, dash } of ordered) {
-    const stroke = colorOf(color);
-    lines.push({
-      label,
-      stroke,
-      width: isStacked ? 1 : 1.75,
-      ...(isStacked ? { fill: stroke } : {}),
-      ...(dash === undefined ? {} : { dash }),
-      ...(isPoints === true
-        ? { paths: () => null, points: { show: true, size: 8, fill: stroke } }
-        : { points: { show: false } }),
-      spanGaps: true,
-    });
-    if (min === undefined || isStacked) continue;
-    const at = lines.length;
-    const edge = { stroke: "transparent", points: { show: false }, spanGaps: true };
-    lines.push({ ...edge, label: `${label} least` }, { ...edge, label: `${label} greatest` });
-    bands.push({ series: [at + 2, at + 1], fill: faint(stroke) });
-  }
-  return { lines, bands };
-}
-
-function drawMarks(plot: uPlot, { marks, hasMarkLabels }: ChartProps, color: string): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.strokeStyle = color;
-  ctx.fillStyle = color;
-  ctx.font = `${10 * devicePixelRatio}px system-ui`;
-  ctx.textAlign = "left";
-  ctx.setLineDash([4, 4]);
-  for (const [i, { x, label }] of marks.entries()) {
-    const left = plot.valToPos(x, "x", true);
-    if (left < bbox.left || left > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(left, bbox.top);
-    ctx.lineTo(left, bbox.top + bbox.height);
-    ctx.stroke();
-    if (hasMarkLabels === true) {
-      ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + (10 + 12 * i) * devicePixelRatio);
-    }
-  }
-  ctx.restore();
-}
-
-/** Writes the values under the cursor into the chart's hint line. */
-function showValues(
-  plot: uPlot,
-  element: HTMLElement,
-  { series, x, hint, isTime }: ChartProps,
-): void {
-  const line = element.parentElement?.querySelector(".hint");
-  if (line === null || line === undefined) return;
-  const index = plot.cursor.idx;
-  if (index === null || index === undefined || x[index] === undefined) {
-    line.textContent = hint;
-    return;
-  }
-  const at = isTime ? new Date(x[index]).toLocaleTimeString() : `step ${x[index]}`;
-  const values = series.map(({ label, values }) => `${label} ${short(values[index])}`);
-  line.textContent = `${at} · ${values.join(" · ")}`;
 }

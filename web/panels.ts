@@ -167,6 +167,15 @@ export const PANELS: Panel[] = [
       },
     ],
   })),
+  {
+    title: "Seconds of judging one answer",
+    hint: "Far under the time limit. The 95th percentile at the limit: endless loops.",
+    screen: 2,
+    lines: [
+      { metric: "timing_s/judge_p50", label: "median", color: "series-1" },
+      { metric: "timing_s/judge_p95", label: "95th percentile", color: "series-2" },
+    ],
+  },
   ...(
     [
       ["Policy loss", "actor/pg_loss", "Near 0, noisy. Over 10, or not a number: stop."],
@@ -184,10 +193,11 @@ export const PANELS: Panel[] = [
         "training/rollout_probs_diff_mean",
         "Under 0.005; more is a numeric fault.",
       ],
+      ["Batches drawn", "training/filter_groups/gen_batches", "1 to 3. 10: nothing differs."],
       ["Duplicates", "group/duplicates", "Share of answers that another of the group repeats."],
       ["Groups of one reward", "group/zero_std", "Under 50 %; in GRPO they teach nothing."],
       ["Critic clip fraction", "critic/vf_clipfrac", "Small; over 0.3 the critic cannot follow."],
-      ["Seconds of judging", "timing_s/reward", "Under 15 % of a step."],
+      ["Seconds of judging a step", "timing_s/reward", "Under 15 % of a step."],
       ["Tokens per step", "perf/total_num_tokens", "Level, or growing with length."],
       ["Infrastructure errors", "reward/infra_error", "0. Over 5 % the run stops."],
       ["Memory", "perf/cpu_memory_used_gb", "Level after the first steps."],

@@ -10,6 +10,8 @@ export default defineConfig({
     // The service's content policy allows files of its own origin and nothing inline.
     assetsInlineLimit: 0,
     modulePreload: false,
+    // What is built in asks for its notice to be kept.
+    license: { fileName: "licenses.md" },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });

@@ -6,6 +6,7 @@ import { api } from "../api.js";
 import { Diff } from "../diff.js";
 import { useLoad } from "../load.js";
 import { Content, RunHeader } from "../parts.js";
+import { Table } from "../table.js";
 import { VerdictMark } from "../verdicts.js";
 import { percent } from "../words.js";
 
@@ -64,50 +65,39 @@ function Evaluations({ evaluations }: { evaluations: RunEvaluation[] }) {
 
 function Scores({ evaluations }: { evaluations: RunEvaluation[] }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Scores">
-      <table>
-        <thead>
-          <tr>
-            {[
-              "Evaluation",
-              "Benchmark",
-              "Temperature",
-              "Problems",
-              "pass@1",
-              "95 %",
-              "Tests passed",
-              "Format",
-              "Cut off",
-            ].map((name) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {evaluations.map(({ name, info }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{info.settings.benchmark}</td>
-              <td class="number">{info.settings.temperature}</td>
-              <td class="number">{info.problems}</td>
-              <td class="number">
-                <Bar share={info.passAtK["1"] ?? 0} /> {percent(info.passAtK["1"])}
-              </td>
-              <td class="number">
-                {percent(info.passAt1Interval.low)} – {percent(info.passAt1Interval.high)}
-              </td>
-              <td class="number">{percent(info.passRate)}</td>
-              <td class="number">{percent(info.formatRate)}</td>
-              <td class="number">{info.truncated}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Scores" columns={COLUMNS}>
+      {evaluations.map(({ name, info }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td>{info.settings.benchmark}</td>
+          <td class="number">{info.settings.temperature}</td>
+          <td class="number">{info.problems}</td>
+          <td class="number">
+            <Bar share={info.passAtK["1"] ?? 0} /> {percent(info.passAtK["1"])}
+          </td>
+          <td class="number">
+            {percent(info.passAt1Interval.low)} – {percent(info.passAt1Interval.high)}
+          </td>
+          <td class="number">{percent(info.passRate)}</td>
+          <td class="number">{percent(info.formatRate)}</td>
+          <td class="number">{info.truncated}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
+
+const COLUMNS = [
+  "Evaluation",
+  "Benchmark",
+  "Temperature",
+  "Problems",
+  "pass@1",
+  "95 %",
+  "Tests passed",
+  "Format",
+  "Cut off",
+];
 
 function Bar({ share }: { share: number }) {
   return <progress class="bar" value={share} max={1} aria-hidden="true" />;

@@ -5,6 +5,7 @@ import { VERDICT_KINDS, type VerdictKind } from "../../src/core/verdict.js";
 import { api } from "../api.js";
 import { useLoad } from "../load.js";
 import { Content, RunHeader } from "../parts.js";
+import { Table } from "../table.js";
 import { VERDICTS, VerdictMark } from "../verdicts.js";
 import { percent, short } from "../words.js";
 import { GroupView } from "./group.js";
@@ -177,37 +178,26 @@ function RolloutTable({ entries, base }: { entries: RolloutIndexEntry[]; base: s
     return <p class="state">No rollout matches. Clear the filter, or wait for the next step.</p>;
   }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Rollouts">
-      <table class="rollouts">
-        <thead>
-          <tr>
-            {["Step", "Problem", "Verdict", "Reward", "Tests passed", "Tokens"].map((name) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={`${entry.step}/${entry.group}/${entry.sample}`} onClick={() => open(entry)}>
-              <td>{entry.step}</td>
-              <th scope="row">
-                <a href={`${base}?step=${entry.step}&group=${entry.group}`}>{entry.problemId}</a>
-              </th>
-              <td>
-                <VerdictMark kind={entry.verdict} />
-              </td>
-              <td class="number">{short(entry.reward)}</td>
-              <td class="number">{percent(entry.passRate)}</td>
-              <td class="number">{entry.responseTokens}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Rollouts" kind="rollouts" columns={COLUMNS}>
+      {entries.map((entry) => (
+        <tr key={`${entry.step}/${entry.group}/${entry.sample}`} onClick={() => open(entry)}>
+          <td>{entry.step}</td>
+          <th scope="row">
+            <a href={`${base}?step=${entry.step}&group=${entry.group}`}>{entry.problemId}</a>
+          </th>
+          <td>
+            <VerdictMark kind={entry.verdict} />
+          </td>
+          <td class="number">{short(entry.reward)}</td>
+          <td class="number">{percent(entry.passRate)}</td>
+          <td class="number">{entry.responseTokens}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
+
+const COLUMNS = ["Step", "Problem", "Verdict", "Reward", "Tests passed", "Tokens"];
 
 function Pager({ skip, total, go }: { skip: number; total: number; go: (skip: number) => void }) {
   if (total <= PAGE) return null;

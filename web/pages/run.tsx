@@ -1,57 +1,66 @@
 /** One run: curves that move while it trains, health in words, config and log. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { MetricsRecord } from "../../src/core/run.js";
-import { api, followRun, type RunDetail, type RunSeries } from "../api.js";
-import { Chart, type ChartSeries } from "../chart.js";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { api, type RunDetail } from "../api.js";
+import { Chart } from "../chart.js";
+import { type Curves, FIRST_VIEW, seriesOf, useCurves, type View } from "../curves.js";
 import { HealthPanel } from "../health.js";
+import { useLive } from "../live.js";
 import { useLoad } from "../load.js";
-import { PANELS, type Panel } from "../panels.js";
+import { outcomeCharts, useOutcomes } from "../outcomes.js";
+import { PANELS } from "../panels.js";
 import { Content, CopyButton, RunHeader, Status } from "../parts.js";
 import { percent, shellWord } from "../words.js";
 
-const POINTS = 400;
-/** Between two fetches of thinned series while new steps keep coming. */
-const REFETCH_MS = 2000;
 /** Between two looks at a long run that is still being read. */
 const SAMPLE_MS = 1000;
 
-/** The run's first page. */
+/** The run's first page; curves are asked for beside the run's state, not after it. */
 export function RunPage({ run }: { run: string }) {
   const loaded = useLoad(() => api.run(run), [run]);
+  const [view, setView] = useState<View>(FIRST_VIEW);
+  const [news, setNews] = useState(0);
+  const onNews = useCallback(() => setNews((count) => count + 1), []);
   const isSample = loaded.data?.isSample === true;
+  const { curves, reload } = useCurves(run, view, news);
   useEffect(() => {
     if (!isSample) return undefined;
     const timer = setTimeout(loaded.reload, SAMPLE_MS);
     return () => clearTimeout(timer);
   }, [loaded.data]);
+  useEffect(() => {
+    if (curves?.train.isSample === true && loaded.data?.isSample === false) reload();
+  }, [curves, loaded.data]);
+  const change = useCallback(
+    (part: Partial<View>) => setView((old) => ({ ...old, ...part })),
+    [setView],
+  );
+  const reloadAll = () => {
+    loaded.reload();
+    reload();
+  };
   return (
-    <>
-      <Content loaded={loaded}>
-        {(detail) => <Run detail={detail} reload={loaded.reload} />}
-      </Content>
-    </>
+    <Content loaded={loaded}>
+      {(detail) => <Run {...{ detail, view, change, curves, onNews, reload: reloadAll }} />}
+    </Content>
   );
 }
 
-interface View {
-  smoothing: number;
-  isLog: boolean;
-  isTime: boolean;
-  isDeep: boolean;
-  range: [number, number] | null;
-}
-
-function Run({ detail, reload }: { detail: RunDetail; reload: () => void }) {
-  const [view, setView] = useState<View>({
-    smoothing: 0,
-    isLog: false,
-    isTime: false,
-    isDeep: false,
-    range: null,
-  });
-  const live = useLive(detail);
-  const curves = useCurves(detail, view, live.turn);
-  const change = (part: Partial<View>) => setView((old) => ({ ...old, ...part }));
+function Run({
+  detail,
+  view,
+  change,
+  curves,
+  onNews,
+  reload,
+}: {
+  detail: RunDetail;
+  view: View;
+  change: (part: Partial<View>) => void;
+  curves: Curves | null;
+  onNews: () => void;
+  reload: () => void;
+}) {
+  const live = useLive(detail, onNews);
   return (
     <>
       <RunHeader run={detail.name} page="run">
@@ -75,10 +84,10 @@ function Run({ detail, reload }: { detail: RunDetail; reload: () => void }) {
       )}
       <HealthPanel events={live.health} />
       <Controls view={view} change={change} />
-      {detail.train.span === null && live.turn === 0 ? (
+      {detail.train.span === null && live.step === 0 ? (
         <p class="state">No step has ended yet. Curves appear with the first one.</p>
       ) : (
-        <Charts view={view} curves={curves} change={change} phases={curves?.phases ?? []} />
+        <Charts run={detail.name} view={view} curves={curves} change={change} />
       )}
       <Texts run={detail.name} dir={detail.dir} reload={reload} />
     </>
@@ -106,89 +115,6 @@ function Facts({ detail, step }: { detail: RunDetail; step: number }) {
       )}
     </p>
   );
-}
-
-/** Follows the run's stream; `turn` grows when there is something new to draw. */
-function useLive(detail: RunDetail) {
-  const [turn, setTurn] = useState(0);
-  const [status, setStatus] = useState(detail.status);
-  const [isConnected, setIsConnected] = useState(true);
-  const [health, setHealth] = useState(detail.health);
-  const [step, setStep] = useState(detail.step);
-  useEffect(() => {
-    setStatus(detail.status);
-    setHealth(detail.health);
-    setStep(detail.step);
-    // How much has been seen of a sample is no place to go on from.
-    if (detail.isSample) return undefined;
-    const seen = {
-      train: detail.train.span?.records ?? 0,
-      val: detail.val.span?.records ?? 0,
-      health: detail.health.length,
-    };
-    const onMetrics = (records: MetricsRecord[]) => {
-      setTurn((value) => value + 1);
-      setStep(records.at(-1)?.step ?? 0);
-    };
-    return followRun(detail.name, seen, {
-      onMetrics,
-      onStatus: setStatus,
-      onConnection: setIsConnected,
-      onHealth: (events) => setHealth((old) => [...old, ...events]),
-    });
-  }, [detail]);
-  return { turn, status, isConnected, health, step };
-}
-
-interface Curves {
-  train: RunSeries;
-  val: RunSeries;
-  phases: { x: number; label: string }[];
-}
-
-/** Fetches the series of every panel for the chosen range, again as steps come in. */
-function useCurves(detail: RunDetail, view: View, turn: number): Curves | null {
-  const [curves, setCurves] = useState<Curves | null>(null);
-  const fetchedAt = useRef(0);
-  const names = useMemo(() => namesOf(view.isDeep), [view.isDeep]);
-  const { isTime, range, smoothing } = view;
-  const load = useCallback(async () => {
-    fetchedAt.current = performance.now();
-    const axis = isTime
-      ? { time_from: range?.[0], time_to: range?.[1] }
-      : { from: range?.[0], to: range?.[1] };
-    const query = { ...axis, points: POINTS, smoothing };
-    const [train, val] = await Promise.all([
-      api.series(detail.name, { ...query, names: names.train }),
-      api.series(detail.name, { ...query, names: names.val, phase: "val" }),
-    ]);
-    const marks = train.phases.map(({ step, time, label }) => ({
-      x: isTime ? time : step,
-      label,
-    }));
-    setCurves({ train, val, phases: marks });
-  }, [detail, names, isTime, range?.[0], range?.[1], smoothing]);
-  useEffect(() => void load().catch(() => {}), [load]);
-  useEffect(() => {
-    if (turn === 0) return undefined;
-    const wait = Math.max(0, REFETCH_MS - (performance.now() - fetchedAt.current));
-    const timer = setTimeout(() => void load().catch(() => {}), wait);
-    return () => clearTimeout(timer);
-  }, [turn, load]);
-  return curves;
-}
-
-function namesOf(isDeep: boolean): { train: string; val: string } {
-  const lines = PANELS.filter(({ screen }) => isDeep || screen === 1).flatMap(({ lines }) => lines);
-  const of = (phase: string) =>
-    [
-      ...new Set(
-        lines
-          .filter((line) => (line.phase ?? "train") === phase)
-          .flatMap(({ metric, band }) => [metric, ...(band ?? [])]),
-      ),
-    ].join(",");
-  return { train: of("train"), val: of("val") };
 }
 
 function Controls({ view, change }: { view: View; change: (part: Partial<View>) => void }) {
@@ -237,17 +163,18 @@ function Controls({ view, change }: { view: View; change: (part: Partial<View>) 
 }
 
 function Charts({
+  run,
   view,
   curves,
   change,
-  phases,
 }: {
+  run: string;
   view: View;
   curves: Curves | null;
   change: (part: Partial<View>) => void;
-  phases: { x: number; label: string }[];
 }) {
   const { isTime, isLog, isDeep, range } = view;
+  const outcomes = useOutcomes(run, view, curves);
   const shown = useMemo(
     () =>
       curves === null
@@ -257,55 +184,37 @@ function Charts({
             .filter(({ series }) => series.length > 0),
     [curves, isDeep, isTime],
   );
+  const counted = useMemo(
+    () => (outcomes === null ? [] : outcomeCharts(outcomes, isTime)),
+    [outcomes, isTime],
+  );
   if (curves === null) return <p class="state">Loading curves…</p>;
+  const common = {
+    isTime,
+    marks: curves.phases,
+    range,
+    onRange: (chosen: View["range"]) => change({ range: chosen }),
+  };
   return (
     <div class="charts">
       {shown.map(({ panel, x, series }) => (
         <Chart
           key={panel.title}
+          {...common}
           title={panel.title}
           hint={panel.hint}
           x={x}
           series={series}
           isStacked={panel.isStacked === true}
-          isTime={isTime}
           isLog={isLog && panel.isStacked !== true}
-          marks={phases}
           hasMarkLabels={panel.title === "Pass rate"}
-          range={range}
-          onRange={(chosen) => change({ range: chosen })}
         />
+      ))}
+      {counted.map((chart) => (
+        <Chart key={chart.title} {...common} {...chart} isLog={false} />
       ))}
     </div>
   );
-}
-
-/** A panel's lines over the training axis; validation points stand at the step they belong to. */
-function seriesOf(panel: Panel, { train, val }: Curves, isTime: boolean) {
-  const x = isTime ? train.times : train.steps;
-  const at = (step: number) => {
-    const index = train.steps.findIndex(
-      (start, i) => start <= step && !(train.steps[i + 1] <= step),
-    );
-    return index === -1 && train.steps.length > 0 ? 0 : index;
-  };
-  const series = panel.lines.flatMap(({ metric, label, color, band, phase }): ChartSeries[] => {
-    const answer = phase === "val" ? val : train;
-    const found = answer.series[metric];
-    if (found === undefined || found.mean.every((value) => value === null)) return [];
-    if (phase === "val") {
-      const values: (number | null)[] = x.map(() => null);
-      val.steps.forEach((step, i) => {
-        if (at(step) !== -1) values[at(step)] = found.mean[i];
-      });
-      return [{ label, color, values, isPoints: true }];
-    }
-    const [min, max] = band?.map((name) => train.series[name]) ?? [found, found];
-    const edges =
-      panel.isStacked === true ? {} : { min: min?.min ?? found.min, max: max?.max ?? found.max };
-    return [{ label, color, values: found.mean, ...edges }];
-  });
-  return { x, series };
 }
 
 function Texts({ run, dir, reload }: { run: string; dir: string; reload: () => void }) {

@@ -5,6 +5,7 @@ import { api } from "../api.js";
 import { Compare } from "./compare.js";
 import { useInterval, useLoad } from "../load.js";
 import { Content, Sparkline, Status } from "../parts.js";
+import { Table } from "../table.js";
 import { ago, duration, percent } from "../words.js";
 
 const REFRESH_MS = 5000;
@@ -76,31 +77,18 @@ function RunTable({
   }
   if (runs.length === 0) return <p class="state">No run matches the search.</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Runs">
-      <table class="runs">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="hidden">Compare</span>
-            </th>
-            <th scope="col">Run</th>
-            <th scope="col">Status</th>
-            <th scope="col">Preset</th>
-            <th scope="col">Pass rate</th>
-            <th scope="col">Before → after</th>
-            <th scope="col">Step</th>
-            <th scope="col">Time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <RunRow key={run.name} run={run} isChosen={chosen.includes(run.name)} toggle={toggle} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Runs" kind="runs" columns={COLUMNS}>
+      {runs.map((run) => (
+        <RunRow key={run.name} run={run} isChosen={chosen.includes(run.name)} toggle={toggle} />
+      ))}
+    </Table>
   );
 }
+
+const COLUMNS = [
+  <span class="hidden">Compare</span>,
+  ...["Run", "Status", "Preset", "Pass rate", "Before → after", "Step", "Time"],
+];
 
 function RunRow({
   run,
