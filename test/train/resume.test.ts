@@ -1,7 +1,6 @@
 /** N steps, killed anywhere, resumed: the same bytes as one run that was left alone. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runPaths } from "../../src/core/run.js";
 import { listCheckpoints } from "../../src/train/checkpoint.js";
 import { train } from "../../src/train/train.js";
-import { ArithmeticVerifier, TINY_GRPO, metricsOf, tinyRun, writeFixture } from "./fixture.js";
+import { ArithmeticVerifier, TINY_GRPO, tinyRun, writeFixture } from "./fixture.js";
+import { traces } from "./traces.js";
 
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 let root: string;
@@ -44,34 +44,6 @@ function runChild(out: string, kill: string, overrides: string[]): Promise<strin
       },
     );
   });
-}
-
-/** SHA-256 of every file under a folder, by relative path. */
-async function hashes(dir: string): Promise<Record<string, string>> {
-  const names = await readdir(dir, { recursive: true });
-  const found: Record<string, string> = {};
-  for (const name of names.sort()) {
-    if (!(await stat(join(dir, name))).isFile()) continue;
-    found[name] = createHash("sha256")
-      .update(await readFile(join(dir, name)))
-      .digest("hex");
-  }
-  return found;
-}
-
-/** What two equal runs have in common: metrics, rollouts, models, optimizers. */
-async function traces(dir: string) {
-  const paths = runPaths(dir);
-  const last = paths.checkpointOf((await listCheckpoints(dir)).at(-1) ?? 0);
-  const checkpoint = Object.entries(await hashes(last)).filter(([name]) =>
-    name.endsWith(".safetensors"),
-  );
-  return {
-    metrics: JSON.stringify(await metricsOf(dir)),
-    rollouts: await hashes(paths.rollouts),
-    checkpoint,
-    steps: await listCheckpoints(dir),
-  };
 }
 
 const reference = new Map<string, Awaited<ReturnType<typeof traces>>>();

@@ -1,0 +1,84 @@
+/**
+ * kill -9 at random moments of the starter run: whatever the process was at, the next one goes on, and
+ * the final weights are those of a run that was left alone.
+ *
+ *     CODE_RLVR_KILLS=50      kills in all, several in each run; CODE_RLVR_SLOW=1 asks for 50
+ *     CODE_RLVR_KILL_SEED=7   other moments
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { randomStream } from "../../src/core/random.js";
+import { readLines, runPaths } from "../../src/core/run.js";
+import { listCheckpoints } from "../../src/train/checkpoint.js";
+import { traces } from "../train/traces.js";
+
+const { CODE_RLVR_KILLS, CODE_RLVR_KILL_SEED, CODE_RLVR_SLOW } = process.env;
+const KILLS = Number(CODE_RLVR_KILLS ?? (CODE_RLVR_SLOW === undefined ? 4 : 50));
+const SEED = Number(CODE_RLVR_KILL_SEED ?? 1);
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const root = mkdtempSync(join(tmpdir(), "rlvr-kills-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** The starter run with its real model, data and sandbox: fewer steps, and a checkpoint after each. */
+const SHORT = [
+  ...["--preset", "starter", "--no-eval", "trainer.total_training_steps=4", "trainer.save_freq=1"],
+  ...["trainer.test_freq=2", "trainer.max_actor_ckpt_to_keep=null", "data.val_max_samples=8"],
+  ...["data.train_batch_size=16", "actor_rollout_ref.actor.ppo_mini_batch_size=8"],
+  ...["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8", "embedded.threads=1"],
+  ...["verifier.workers=1", "health.preflight_samples=0"],
+  // A busy machine must not change a verdict.
+  ...["verifier.time_limit_ms=4000", "verifier.wall_limit_ms=60000"],
+];
+
+/** Runs until the end, or until it is killed; says which. */
+function start(dir: string, killAfterMs: number | null): Promise<"finished" | "killed"> {
+  return new Promise((resolve, reject) => {
+    const args = ["--import", "tsx", MAIN, "train", ...SHORT, "--out", dir];
+    const child = execFile(process.execPath, args, (error, _, stderr) => {
+      clearTimeout(timer);
+      if (error === null) resolve("finished");
+      else if (child.signalCode === "SIGKILL") resolve("killed");
+      else reject(new Error(stderr));
+    });
+    const timer = killAfterMs === null ? undefined : setTimeout(() => child.kill(9), killAfterMs);
+  });
+}
+
+/** Steps that a process which was killed had left behind. */
+async function progress(dir: string): Promise<string> {
+  const lines = await readLines(runPaths(dir).metrics);
+  return `${lines.length} lines, checkpoints ${(await listCheckpoints(dir)).join(" ") || "none"}`;
+}
+
+test(
+  `${KILLS} kills of the starter run leave its weights as they are`,
+  { timeout: 60_000 * (KILLS + 5) },
+  async () => {
+    const undisturbed = join(root, "undisturbed");
+    const started = performance.now();
+    expect(await start(undisturbed, null)).toBe("finished");
+    const wholeMs = performance.now() - started;
+    const expected = await traces(undisturbed);
+    expect(expected.steps).toEqual([1, 2, 3, 4]);
+    console.log(`kills: seed ${SEED}, ${KILLS} kills, a whole run takes ${Math.round(wholeMs)} ms`);
+    const random = randomStream(SEED, "kills");
+    let kills = 0;
+    for (let run = 1; kills < KILLS; run++) {
+      const dir = join(root, `run-${run}`);
+      for (;;) {
+        const after = kills < KILLS ? Math.round((0.1 + 0.9 * random.next()) * wholeMs) : null;
+        if ((await start(dir, after)) === "finished") break;
+        kills++;
+        console.log(`kill ${kills}: run ${run}, after ${after} ms, ${await progress(dir)}`);
+      }
+      const found = await traces(dir);
+      expect(found.checkpoint).toEqual(expected.checkpoint);
+      expect(found.steps).toEqual(expected.steps);
+      rmSync(dir, { recursive: true });
+    }
+  },
+);
