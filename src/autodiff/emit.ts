@@ -133,6 +133,17 @@ class GraphWriter implements Emitter {
     return output;
   };
 
+  split = (
+    x: string,
+    axis: number,
+    { size, parts, count }: { size: Dim; parts: number; count: number },
+  ): readonly string[] => {
+    if (count === 1) return [x];
+    const pieces = Array.from({ length: count }, () => this.#fresh());
+    this.node("Split", [x, this.#partSizes(size, parts, count)], pieces, { axis });
+    return pieces;
+  };
+
   constant = (tensor: Tensor): string => {
     const name = this.#fresh();
     this.constants.set(name, tensor);
@@ -181,6 +192,20 @@ class GraphWriter implements Emitter {
       const parts = names.map((name) => this.#namedSize(name));
       if (factor !== 1 || names.length === 0) parts.push(this.integers([factor]));
       return parts.reduce((product, part) => this.hidden("Mul", [product, part]));
+    });
+  }
+
+  /** Sizes of the first `count` of equal parts: ceil(size / parts) each, as far as the size goes. */
+  #partSizes(size: Dim, parts: number, count: number): string {
+    return this.#share(`parts ${size} ${parts} ${count}`, () => {
+      const whole = this.sizes([size]);
+      const raised = this.hidden("Add", [whole, this.integers([parts - 1])]);
+      const part = this.hidden("Div", [raised, this.integers([parts])]);
+      const [starts, ends] = [0, 1].map((from) => {
+        const numbers = Array.from({ length: count }, (_, i) => i + from);
+        return this.hidden("Min", [this.hidden("Mul", [part, this.integers(numbers)]), whole]);
+      });
+      return this.hidden("Sub", [ends, starts]);
     });
   }
 

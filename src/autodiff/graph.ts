@@ -261,14 +261,20 @@ export class Graph implements Builder, GraphContent {
     return this.apply("rmsNorm", [x, weight], { epsilon });
   }
 
-  /** Rotates halves of x [B, H, T, hd] by positions [B, T] with tables cos, sin [M, hd/2]. */
+  /** Rotates halves of each head of x [B, T, H·hd] by positions [B, T], tables cos, sin [M, hd/2]. */
   rope(x: Value, positions: Value, cos: Value, sin: Value): Value {
     return this.apply("rope", [x, positions, cos, sin]);
   }
 
-  /** softmax(q kᵀ · scale + mask) v for q [B, G, Q, hd], k and v [B, G, S, hd] → [B, G, Q, hd]. */
-  attention(q: Value, k: Value, v: Value, mask: Value, scale: number): Value {
-    return this.apply("attention", [q, k, v, mask], { scale });
+  /**
+   * softmax(q kᵀ · scale + mask) v for q [B, G, Q, hd], k and v [B, G, S, hd] → [B, G, Q, hd]. More
+   * than one block: the mask [Q, S] is causal, and what it hides is not computed.
+   */
+  attention(
+    { q, k, v, mask }: { q: Value; k: Value; v: Value; mask: Value },
+    { scale, blocks }: { scale: number; blocks: number },
+  ): Value {
+    return this.apply("attention", [q, k, v, mask], { scale, blocks });
   }
 
   /** silu(gate) · up. */

@@ -32,6 +32,14 @@ const flags = (values: number[], shape: number[]): Tensor => ({
   shape,
   data: Uint8Array.from(values),
 });
+/** A causal mask whose rows are repeated, [rows·times, rows]. */
+const causal = (rows: number, times: number) =>
+  floatTensor(
+    Float32Array.from({ length: rows * times * rows }, (_, i) =>
+      i % rows > Math.floor(i / rows / times) ? -1e9 : 0,
+    ),
+    [rows * times, rows],
+  );
 const product = { transA: false, transB: false, alpha: 1 };
 
 const EXAMPLES: Example[] = [
@@ -146,7 +154,7 @@ const EXAMPLES: Example[] = [
   {
     op: "rope",
     shapes: [
-      ["B", 2, 2, 4],
+      ["B", 2, 8],
       [8, 2],
       [8, 2],
     ],
@@ -162,8 +170,18 @@ const EXAMPLES: Example[] = [
       [3, 5],
     ],
     constant: [3],
-    attributes: { scale: 0.5 },
+    attributes: { scale: 0.5, blocks: 1 },
   },
+  ...[1, 5, 8].map((rows): Example => ({
+    op: "attention",
+    shapes: [
+      ["B", 2, 2 * rows, 4],
+      ["B", 2, rows, 4],
+      ["B", 2, rows, 4],
+    ],
+    fixed: [causal(rows, 2)],
+    attributes: { scale: 0.5, blocks: 4 },
+  })),
   {
     op: "swiglu",
     shapes: [

@@ -2,6 +2,7 @@
  * The table of operations: one row per name, holding its shape rule, its gradient rule and its
  * emission to ONNX. A new operation is a name in value.ts and a row; the tests walk the table.
  */
+import { attention } from "./ops/attention.js";
 import { decoder } from "./ops/decoder.js";
 import { elementwise } from "./ops/elementwise.js";
 import { products } from "./ops/products.js";
@@ -16,6 +17,7 @@ export const OPS: Record<OpName, OpRule> = {
   ...shaping,
   ...products,
   ...rows,
+  ...attention,
   ...decoder,
   ...sampling,
 };

@@ -75,6 +75,7 @@ export type OpName =
   | "rmsNorm"
   | "rope"
   | "attention"
+  | "attentionGradient"
   | "swiglu"
   // Sampling; these have no gradient.
   | "cumSum"
@@ -100,6 +101,8 @@ export interface Builder {
   scalar(value: number): Value;
   /** Applies an operation and answers its first output. */
   apply(op: OpName, inputs: readonly Value[], attributes?: Attributes): Value;
+  /** Applies an operation and answers all its outputs. */
+  applyAll(op: OpName, inputs: readonly Value[], attributes?: Attributes): readonly Value[];
 }
 
 /** Type and shape of one output. */
@@ -135,6 +138,15 @@ export interface Emitter {
     attributes?: Readonly<Record<string, OnnxAttribute>>,
     domain?: string,
   ): string;
+  /**
+   * Splits along an axis. An axis of `size` is cut into `parts` equal parts, the last ones shorter or
+   * empty; x holds the first `count` of them.
+   */
+  split(
+    x: string,
+    axis: number,
+    along: { size: Dim; parts: number; count: number },
+  ): readonly string[];
   constant(tensor: Tensor): string;
   /** A vector of integers, or one without dimensions. */
   integers(values: readonly number[]): string;

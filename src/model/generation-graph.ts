@@ -61,7 +61,7 @@ export function loopGraph(
     { ...inner, ...settings },
     { keys: inner.keys, values: inner.values, totalLength: "S" },
   );
-  const logits = body.div(logitsOf(body, config, declared, hidden), settings.temperature);
+  const logits = body.div(logitsOf(body, config, declared, hidden, false), settings.temperature);
   const logprobs = body.logSoftmax(logits);
   const uniform = body.gatherRows(settings.uniforms, round);
   const drawn = chooseToken(body, logprobs, { rule, uniform, topP: settings.topP });

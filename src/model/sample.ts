@@ -135,7 +135,7 @@ export class Sampler {
         rule,
         adapter: this.#adapter,
       });
-      loop = compile(graph, { threads: this.#threads, arena: false });
+      loop = compile(graph, { threads: this.#threads, arena: true, threadsWait: "briefly" });
       this.#loops.set(key, loop);
     }
     return loop;

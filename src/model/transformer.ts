@@ -2,7 +2,7 @@
  * The decoder as a graph: token ids in, hidden states or logits out.
  *
  * Hidden states are rows, [B*T, D]: only attention looks at sequences. With grouped-query attention
- * the g query heads of one key head are stacked as g·T queries, so that keys are never repeated.
+ * the g query heads of one key head are stacked as T·g queries, so that keys are never repeated.
  *
  * Source: the Qwen2 and Llama models of transformers, whose weights fit by name and layout.
  */
@@ -31,6 +31,9 @@ export interface KeyValueCache {
   values: readonly Value[];
   totalLength: Dim;
 }
+
+/** Blocks of queries in causal attention; with n of them (n − 1) / 2n of its work is left out. */
+const BLOCKS = 4;
 
 /**
  * Declares every parameter as a graph input named like its tensor. With an adapter only its tensors
@@ -87,6 +90,7 @@ export function hiddenStates(
   cache: KeyValueCache | null = null,
 ): { hidden: Value; embedded: Value; keys: Value[]; values: Value[] } {
   const [keys, values]: [Value[], Value[]] = [[], []];
+  const { enter, leave, project } = projections(graph, parameters, cache === null);
   const mask = maskOfGroups(graph, inputs.mask, config.heads / config.kvHeads);
   const embedded = graph.gatherRows(parameters[EMBEDDING], inputs.ids);
   let x = embedded;
@@ -94,76 +98,114 @@ export function hiddenStates(
     const names = layerNames(layer);
     const norm = (y: Value, name: string) =>
       graph.rmsNorm(y, parameters[`${name}.weight`], config.normEpsilon);
-    const project = (y: Value, name: string) => projection(graph, parameters, y, name);
-    const normed = norm(x, names.inputNorm);
+    const normed = enter(norm(x, names.inputNorm));
     const [q, newKeys, newValues] = [names.query, names.key, names.value].map((name, i) => {
-      const heads = splitHeads(graph, project(normed, name), config, inputs.positions);
-      return i === 2 ? heads : graph.rope(heads, inputs.positions, inputs.cos, inputs.sin);
+      const rows = leave(project(normed, name));
+      const sequences = graph.reshape(rows, [...inputs.positions.shape, rows.shape[1]]);
+      if (i === 2) return byKeyHead(graph, sequences, config);
+      const { positions, cos, sin } = inputs;
+      return byKeyHead(graph, graph.rope(sequences, positions, cos, sin), config);
     });
     const join = (past: readonly Value[] | undefined, fresh: Value) =>
       past === undefined ? fresh : graph.concat([past[layer], fresh], 2, cache?.totalLength);
     keys.push(join(cache?.keys, newKeys));
     values.push(join(cache?.values, newValues));
-    const attended = attend(graph, config, { q, k: keys[layer], v: values[layer], mask });
-    x = graph.add(x, project(attended, names.output));
-    const again = norm(x, names.outputNorm);
+    const blocks = cache === null ? BLOCKS : 1;
+    const { positions } = inputs;
+    const [k, v] = [keys[layer], values[layer]];
+    const attended = attend(graph, config, { q, k, v, mask, blocks, positions });
+    x = graph.add(x, leave(project(enter(attended), names.output)));
+    const again = enter(norm(x, names.outputNorm));
     const mixed = graph.swiglu(project(again, names.gate), project(again, names.up));
-    x = graph.add(x, project(mixed, names.down));
+    x = graph.add(x, leave(project(mixed, names.down)));
   }
   const hidden = graph.rmsNorm(x, parameters[FINAL_NORM], config.normEpsilon);
   return { hidden, embedded, keys, values };
 }
 
-/** A linear layer by name, its adapter included. */
-function projection(
-  graph: Graph,
-  parameters: Readonly<Record<string, Value | undefined>>,
-  x: Value,
-  name: string,
-): Value {
-  const y = graph.linear(x, parameters[`${name}.weight`] as Value, parameters[`${name}.bias`]);
-  const [a, b] = [parameters[`${name}.lora_A`], parameters[`${name}.lora_B`]];
-  if (a === undefined || b === undefined) return y;
-  return graph.add(y, graph.linear(graph.linear(x, a), b));
+/** Linear layers by name, their adapters included, and the way into and out of their layout. */
+interface Projections {
+  enter(rows: Value): Value;
+  project(x: Value, name: string): Value;
+  leave(y: Value): Value;
 }
 
-/** Logits [R, V] of hidden rows [R, D], through the head or, when tied, the embedding. */
+/**
+ * Projections of rows [N, D], or of the same as columns [D, N]. The runtime packs the right factor of
+ * a product, which is lost on weights when only the few rows of one token per sequence meet them; as
+ * columns the weights are the left factor.
+ */
+function projections(
+  graph: Graph,
+  parameters: Readonly<Record<string, Value | undefined>>,
+  isByRow: boolean,
+): Projections {
+  const turn = (x: Value) => (isByRow ? x : graph.transpose(x, [1, 0]));
+  const multiply = (x: Value, weight: Value, bias?: Value) => {
+    if (isByRow) return graph.linear(x, weight, bias);
+    const y = graph.matmul(weight, x);
+    return bias === undefined ? y : graph.add(y, graph.reshape(bias, [...bias.shape, 1]));
+  };
+  return {
+    enter: turn,
+    leave: turn,
+    project: (x, name) => {
+      const y = multiply(x, parameters[`${name}.weight`] as Value, parameters[`${name}.bias`]);
+      const [a, b] = [parameters[`${name}.lora_A`], parameters[`${name}.lora_B`]];
+      if (a === undefined || b === undefined) return y;
+      return graph.add(y, multiply(multiply(x, a), b));
+    },
+  };
+}
+
+/**
+ * Logits [R, V] of hidden rows [R, D], through the head or, when tied, the embedding; `isByRow` is
+ * false where rows are few, as in generation.
+ */
 export function logitsOf(
   graph: Graph,
   config: ModelConfig,
   parameters: Readonly<Record<string, Value>>,
   rows: Value,
+  isByRow = true,
 ): Value {
-  return graph.linear(rows, parameters[config.tiedEmbeddings ? EMBEDDING : HEAD]);
+  const { enter, leave, project } = projections(graph, parameters, isByRow);
+  const name = config.tiedEmbeddings ? EMBEDDING : HEAD;
+  return leave(project(enter(rows), name.replace(/\.weight$/, "")));
 }
 
-/** [B*T, H*hd] → [B, H, T, hd] */
-function splitHeads(graph: Graph, x: Value, config: ModelConfig, { shape }: Value): Value {
-  const heads = (x.shape[1] as number) / config.headSize;
-  return graph.transpose(graph.reshape(x, [...shape, heads, config.headSize]), [0, 2, 1, 3]);
+/** [B, T, H*hd] → [B, kvHeads, T·g, hd], with g = H / kvHeads heads of a token side by side. */
+function byKeyHead(graph: Graph, x: Value, { kvHeads, headSize }: ModelConfig): Value {
+  const [batch, length, width] = x.shape;
+  const groups = (width as number) / (kvHeads * headSize);
+  const shape = [batch, kvHeads, productDim([length, groups]), headSize];
+  if (length === 1) return graph.reshape(x, shape);
+  const apart = graph.reshape(x, [batch, length, kvHeads, groups * headSize]);
+  return graph.reshape(graph.transpose(apart, [0, 2, 1, 3]), shape);
 }
 
 /** Attention over heads, merged back into rows [B*T, H*hd]. */
 function attend(
   graph: Graph,
-  config: ModelConfig,
-  { q, k, v, mask }: { q: Value; k: Value; v: Value; mask: Value },
+  { heads, kvHeads, headSize }: ModelConfig,
+  inputs: { q: Value; k: Value; v: Value; mask: Value; blocks: number; positions: Value },
 ): Value {
-  const { heads, kvHeads, headSize } = config;
-  const [batch, , length] = q.shape;
-  const stacked = [batch, kvHeads, productDim([heads / kvHeads, length]), headSize];
-  const scale = 1 / Math.sqrt(headSize);
-  const y = graph.attention(graph.reshape(q, stacked), k, v, mask, scale);
-  const apart = graph.transpose(graph.reshape(y, q.shape), [0, 2, 1, 3]);
-  return graph.reshape(apart, [productDim([batch, length]), heads * headSize]);
+  const { q, k, v, mask, blocks } = inputs;
+  const [batch, length] = inputs.positions.shape;
+  const y = graph.attention({ q, k, v, mask }, { scale: 1 / Math.sqrt(headSize), blocks });
+  const rows = [productDim([batch, length]), heads * headSize];
+  if (length === 1) return graph.reshape(y, rows);
+  const width = (heads / kvHeads) * headSize;
+  const byToken = graph.transpose(graph.reshape(y, [batch, kvHeads, length, width]), [0, 2, 1, 3]);
+  return graph.reshape(byToken, rows);
 }
 
-/** Repeats a mask […, T, S] for g stacked groups of queries: […, g·T, S]. */
+/** Repeats each row of a mask […, T, S] for g stacked queries: […, T·g, S]. */
 function maskOfGroups(graph: Graph, mask: Value, groups: number): Value {
   const lead = mask.shape.slice(0, -2);
   const [length, keys] = mask.shape.slice(-2);
   if (groups === 1 || length === 1) return mask;
-  const apart = graph.reshape(mask, [...lead, 1, length, keys]);
-  const repeated = graph.expand(apart, [...lead, groups, length, keys]);
-  return graph.reshape(repeated, [...lead, productDim([groups, length]), keys]);
+  const apart = graph.reshape(mask, [...lead, length, 1, keys]);
+  const repeated = graph.expand(apart, [...lead, length, groups, keys]);
+  return graph.reshape(repeated, [...lead, productDim([length, groups]), keys]);
 }

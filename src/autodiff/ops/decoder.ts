@@ -57,8 +57,8 @@ export const decoder = {
     },
   },
   /**
-   * Inputs x [B, H, T, hd], positions [B, T], cos and sin [M, hd/2]; rotates the pair
-   * (x_i, x_{i+hd/2}) by the angle of its position.
+   * Inputs x [B, T, H·hd], positions [B, T], cos and sin [M, hd/2]; rotates the pair
+   * (x_i, x_{i+hd/2}) of each head by the angle of its position.
    * Source: Su et al. 2021, https://arxiv.org/abs/2104.09864, with Hugging Face's pairing of halves.
    */
   rope: {
@@ -76,39 +76,6 @@ export const decoder = {
     },
   },
   /**
-   * Inputs q [B, G, Q, hd], k and v [B, G, S, hd], mask that broadcasts to [B, G, Q, S] and is added
-   * to the scores; attribute scale; outputs [B, G, Q, hd] and the probabilities [B, G, Q, S].
-   */
-  attention: {
-    outputs: ([q, k]) => [
-      { dtype: "f32", shape: q.shape },
-      { dtype: "f32", shape: [...q.shape.slice(0, 3), k.shape[2]] },
-    ],
-    gradient: (b, { inputs: [q, k, v], outputs: [y, p], attributes }, [d]) => {
-      if (d === null) return [null, null, null, null];
-      const alpha = attributes.scale as number;
-      const product = (x: typeof q, z: typeof q, transA: boolean, transB: boolean, by = 1) =>
-        b.apply("matmul", [x, z], { transA, transB, alpha: by });
-      // softmax's inner product Σ p·dp per query equals d·y, which is hd long instead of S.
-      const inner = b.apply("reduceSum", [b.apply("mul", [d, y])], { axes: [3], keepDims: true });
-      const scores = b.apply("mul", [p, b.apply("sub", [product(d, v, false, true), inner])]);
-      return [
-        product(scores, k, false, false, alpha),
-        product(scores, q, true, false, alpha),
-        product(p, d, true, false),
-        null,
-      ];
-    },
-    emit: (e, { inputs: [q, k, v, mask], outputs: [y, p], attributes }) => {
-      const settings = { transA: 0, transB: 1, alpha: { float: attributes.scale as number } };
-      const queryKey = [e.nameOf(q), e.nameOf(k)];
-      const scores = e.hidden("FusedMatMul", queryKey, settings, "com.microsoft");
-      const masked = e.hidden("Add", [scores, e.nameOf(mask)]);
-      e.node("Softmax", [masked], [e.nameOf(p)], { axis: -1 });
-      e.node("MatMul", [e.nameOf(p), e.nameOf(v)], [e.nameOf(y)]);
-    },
-  },
-  /**
    * Inputs gate, up of one shape; outputs silu(gate)·up and silu(gate).
    * Source: Shazeer 2020, https://arxiv.org/abs/2002.05202
    */
@@ -117,12 +84,13 @@ export const decoder = {
       { dtype: "f32", shape: gate.shape },
       { dtype: "f32", shape: gate.shape },
     ],
-    gradient: (b, { inputs: [gate, up], outputs: [, silu] }, [d]) => {
+    gradient: (b, { inputs: [gate, up], outputs: [y, silu] }, [d]) => {
       if (d === null) return [null, null];
-      // silu′ = s + silu·(1 − s) with s = sigmoid(gate)
-      const s = b.apply("sigmoid", [gate]);
-      const slope = b.apply("add", [s, b.apply("sub", [silu, b.apply("mul", [silu, s])])]);
-      const ofGate = () => b.apply("mul", [b.apply("mul", [d, up]), slope]);
+      // With s = sigmoid(gate), silu′ = s + silu·(1 − s), so up·silu′ = y + s·(up − y).
+      const ofGate = () => {
+        const rest = b.apply("mul", [b.apply("sigmoid", [gate]), b.apply("sub", [up, y])]);
+        return b.apply("mul", [d, b.apply("add", [y, rest])]);
+      };
       return [gate.gradient ? ofGate() : null, up.gradient ? b.apply("mul", [d, silu]) : null];
     },
     emit: (e, { inputs: [gate, up], outputs: [y, silu] }) => {
