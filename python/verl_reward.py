@@ -82,7 +82,7 @@ def compute_score_sync(
     try:
         answer = _ask(json.dumps(body, default=str).encode(), kwargs)
     except VerifierUnavailable as error:
-        return _without_score(error, kwargs)
+        return _without_score(error, kwargs, body["extra_info"])
     return {key: float(answer[key]) for key in answer if isinstance(answer[key], (int, float))}
 
 
@@ -163,13 +163,21 @@ def _post(url: str, body: bytes, token: str, timeout: float) -> tuple[int, str]:
         connection.close()
 
 
-def _without_score(error: VerifierUnavailable, kwargs: dict[str, Any]) -> dict[str, float]:
+def _without_score(
+    error: VerifierUnavailable, kwargs: dict[str, Any], extra_info: dict[str, Any] | None
+) -> dict[str, float]:
     """Do what the caller chose for a sample that could not be judged."""
+    choice = _setting(kwargs, "on_infra_error", "RLVR_ON_INFRA_ERROR", "drop")
     log = os.environ.get("RLVR_INFRA_LOG")
     if log:
+        line = {
+            "time": time.time(),
+            "error": str(error),
+            "split": (extra_info or {}).get("split"),
+            "on_infra_error": choice,
+        }
         with open(log, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": time.time(), "error": str(error)}) + "\n")
-    choice = _setting(kwargs, "on_infra_error", "RLVR_ON_INFRA_ERROR", "drop")
+            file.write(json.dumps(line, default=str) + "\n")
     if choice == "zero":
         return {**dict.fromkeys(KEYS, 0.0), "infra_error": 1.0}
     if choice == "abort":

@@ -138,15 +138,13 @@ const trainerKeys = group({
 export const FATAL_CONDITIONS = ["nan", "infra_errors", "dead_reward"] as const;
 
 const healthKeys = group({
-  enable: key(z.boolean().default(true), { doc: "Watch the metrics and warn.", engines: EMBEDDED }),
+  enable: key(z.boolean().default(true), { doc: "Watch the metrics and warn." }),
   repeat_every: key(count.default(10), {
     doc: "Say a warning that still holds again after so many steps.",
     unit: "steps",
-    engines: EMBEDDED,
   }),
   stop_on: key(z.array(z.enum(FATAL_CONDITIONS)).default(["nan", "infra_errors"]), {
     doc: "Conditions that end the run.",
-    engines: EMBEDDED,
   }),
   preflight_samples: key(z.number().int().nonnegative().default(64), {
     doc: "Completions judged before the first step; training is refused when all earn 0 or all 1. 0 skips it.",

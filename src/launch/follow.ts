@@ -2,8 +2,10 @@
  * Follows a run of veRL and writes it down as a run of ours: metrics under the same names, rollouts
  * with their verdicts, so that dashboard, report and health rules see no difference.
  */
-import { open } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import type { Problem } from "../core/problem.js";
 import { appendLine, type MetricsRecord, runPaths, writeRollouts } from "../core/run.js";
 import { dumpMetrics, type Judge, readDump, rolloutMetrics, toRollouts } from "./dumps.js";
@@ -17,6 +19,8 @@ export interface FollowOptions {
   metricsFile: string | null;
   rolloutDumps: string;
   validationDumps: string;
+  /** Where the reward file notes samples that no service could judge. */
+  infraLog: string;
   problems: ReadonlyMap<string, Problem>;
   /** Null: rollouts are not written down, because their verdicts would be guesses. */
   judge: Judge | null;
@@ -28,8 +32,10 @@ export interface FollowOptions {
 /** Reads on from where it stopped each time it is asked. */
 export class RunFollower {
   readonly #options: FollowOptions;
-  #offset = 0;
-  #torn = "";
+  readonly #metrics: LineTail | null;
+  readonly #infraErrors: LineTail;
+  /** Samples without a score whose step is not written down yet. */
+  #lost: z.output<typeof lostSchema>[] = [];
   readonly #printed: StepMetrics[] = [];
   /** Steps whose record waits for its dump, with how often it was looked for. */
   #waiting: { metrics: StepMetrics; looks: number }[] = [];
@@ -37,7 +43,11 @@ export class RunFollower {
   lastStep: number | null = null;
 
   constructor(options: FollowOptions) {
+    const { metricsFile, infraLog } = options;
     this.#options = options;
+    this.#metrics = metricsFile === null ? null : new LineTail(metricsFile, 0);
+    // Launches of one run share this log.
+    this.#infraErrors = new LineTail(infraLog, sizeOf(infraLog));
   }
 
   /** Takes a console line; it counts where there is no file logger. */
@@ -61,27 +71,26 @@ export class RunFollower {
   }
 
   async #readMetrics(): Promise<StepMetrics[]> {
-    const { metricsFile } = this.#options;
-    if (metricsFile === null) return [];
-    const text = await readFrom(metricsFile, this.#offset);
-    if (text === null) return [];
-    this.#offset += text.length;
-    const lines = (this.#torn + text.toString("utf8")).split("\n");
-    this.#torn = lines.pop() ?? "";
+    const lines = (await this.#metrics?.read()) ?? [];
     return lines.map(parseFileLine).filter((parsed) => parsed !== null);
   }
 
   /** Answers false if the step's dump is still to come. */
   async #writeStep(metrics: StepMetrics, isPatient: boolean): Promise<boolean> {
     const { dir, rolloutDumps, validationDumps, onRecord, now } = this.#options;
-    for (const record of toRecords(metrics, now())) {
+    const records = toRecords(metrics, now()).map((record) => {
       const folder = record.phase === "train" ? rolloutDumps : validationDumps;
-      const dump = await readDump(join(folder, `${record.step}.jsonl`));
-      if (dump === null && isPatient) return false;
+      return { record, path: join(folder, `${record.step}.jsonl`) };
+    });
+    const dumps = await Promise.all(records.map(({ path }) => readDump(path)));
+    if (isPatient && dumps.includes(null)) return false;
+    for (const [index, { record, path }] of records.entries()) {
+      const dump = dumps[index];
       if (dump !== null) {
         Object.assign(record.metrics, dumpMetrics(dump));
         if (record.phase === "train") {
           Object.assign(record.metrics, await this.#writeRollouts(record.step, dump));
+          record.metrics["reward/infra_error"] ??= await this.#lostShare(path, dump.length);
         }
       }
       appendLine(runPaths(dir).metrics, record);
@@ -89,6 +98,24 @@ export class RunFollower {
       onRecord(record);
     }
     return true;
+  }
+
+  /**
+   * Share of a step's completions that no service could judge. Where veRL leaves such samples out,
+   * no dump says so; a step's dump is written after the last of them is noted.
+   */
+  async #lostShare(dumpPath: string, dumped: number): Promise<number> {
+    const lines = await this.#infraErrors.read();
+    this.#lost.push(...lines.map((line) => lostSchema.parse(JSON.parse(line))));
+    const { mtimeMs } = await stat(dumpPath);
+    const until = this.#lost.findIndex(({ time }) => time * 1000 > mtimeMs);
+    const lost = this.#lost
+      .splice(0, until === -1 ? this.#lost.length : until)
+      .filter(({ split }) => !/^(val|test)/.test(String(split)));
+    // A sample that was paid 0 stands in the dump as well.
+    const left = lost.filter(({ on_infra_error: choice }) => choice !== "zero").length;
+    const sampled = left + dumped;
+    return sampled === 0 ? 0 : lost.length / sampled;
   }
 
   async #writeRollouts(step: number, dump: NonNullable<Awaited<ReturnType<typeof readDump>>>) {
@@ -102,6 +129,32 @@ export class RunFollower {
 
 // Polls come every second or so; a dump that is later than this is not coming.
 const MOST_LOOKS = 10;
+
+const lostSchema = z.object({ time: z.number(), split: z.unknown(), on_infra_error: z.string() });
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** The lines of a growing file, each read once. */
+class LineTail {
+  readonly #path: string;
+  #offset: number;
+  #torn = "";
+
+  constructor(path: string, offset: number) {
+    this.#path = path;
+    this.#offset = offset;
+  }
+
+  /** Whole lines since the last time; none while there is no file. */
+  async read(): Promise<string[]> {
+    const bytes = await readFrom(this.#path, this.#offset);
+    if (bytes === null) return [];
+    this.#offset += bytes.length;
+    const lines = (this.#torn + bytes.toString("utf8")).split("\n");
+    this.#torn = lines.pop() ?? "";
+    return lines;
+  }
+}
 
 /** The bytes of a file from an offset on; null while there is no file. */
 async function readFrom(path: string, offset: number): Promise<Buffer | null> {

@@ -99,6 +99,7 @@ export async function launch(
     metricsFile: plan.release.hasFileLogger ? plan.paths.metricsFile : null,
     rolloutDumps: plan.paths.rollouts,
     validationDumps: plan.paths.validation,
+    infraLog: plan.paths.infraLog,
     problems: options.problems,
     judge: options.judge,
     onRecord: (record) => {

@@ -2,12 +2,16 @@
 
 What it does is in FAKE_VERL (JSON): `versions` it claims, `cpus`, and how the run goes: `steps`,
 `crash_after`, `hang_after`, `nan_at`, `lose_node_after`, `exit`, `save_freq`, `rows` (ground truths),
-`console` (metrics on the console only, as releases without a file logger). Standard library only.
+`console` (metrics on the console only, as releases without a file logger), `nodes` (what Ray's nodes
+tell; one that has everything unless it is said), `lost` (by step, the splits of samples that no
+service could judge), `late` (seconds by which the dump of a validation comes after its metrics).
+Standard library only.
 """
 
 import json
 import os
 import sys
+import threading
 import time
 
 SETTINGS = json.loads(os.environ.get("FAKE_VERL", "{}"))
@@ -29,6 +33,18 @@ def probe(files):
         "cpus": SETTINGS.get("cpus", 32),
         "readable": {path: os.access(path, os.R_OK) for path in files},
     }))  # fmt: skip
+
+
+def nodes(request):
+    found = {
+        "python": "3.11.7",
+        "verl": {**VERSIONS, **SETTINGS.get("versions", {})}["verl"],
+        "reward": None,
+        "files": {request["reward"]["path"]: None},
+        "services": {},
+    }
+    told = [{"address": "10.0.0.1", "found": found, "lost": None}]
+    print("RLVR_NODES", json.dumps(SETTINGS.get("nodes", told)))
 
 
 def say(line):
@@ -85,7 +101,14 @@ def main_ppo(words):
         }
         if step % 2 == 0:
             metrics["val-core/apps/acc/mean@1"] = 0.1 * step
-            dump(options["trainer.validation_data_dir"], step, rows, score)
+            written = threading.Timer(
+                SETTINGS.get("late", 0), dump, (options["trainer.validation_data_dir"], step, rows, score)
+            )
+            written.start()
+        for split in SETTINGS.get("lost", {}).get(str(step), []):
+            # As the reward file notes samples that no service could judge.
+            line = {"time": time.time(), "error": "refused", "split": split, "on_infra_error": "drop"}
+            append(os.environ["RLVR_INFRA_LOG"], line)
         dump(options["trainer.rollout_data_dir"], step, rows, score)
         if step % SETTINGS.get("save_freq", 2) == 0:
             os.makedirs(f"{root}/global_step_{step}/actor", exist_ok=True)
@@ -114,6 +137,8 @@ def log(path, has_file, step, metrics):
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1].endswith("verl_probe.py"):
         probe(sys.argv[2:])
+    elif sys.argv[1:2] == ["-c"]:
+        nodes(json.loads(sys.argv[3]))
     elif sys.argv[1:3] == ["-m", "verl.trainer.main_ppo"]:
         main_ppo(sys.argv[3:])
     else:

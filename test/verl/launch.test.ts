@@ -141,6 +141,14 @@ describe("launch", () => {
     ]);
   });
 
+  test("a dump that comes after its metrics is waited for, and no record is told twice", async () => {
+    const { metrics } = await run({ fake: { late: 0.3 } });
+    expect(metrics.map(({ step, phase }) => `${step} ${phase}`)).toEqual([
+      ...["0 val", "1 train", "2 train", "2 val", "3 train", "4 train", "4 val"],
+    ]);
+    expect(metrics[3].metrics["reward/score"]).toBeCloseTo(0.2);
+  });
+
   test("a crash after some steps is told with its cause, and the same launch goes on", async () => {
     const first = await run({ fake: { crash_after: 3 } });
     expect(first.summary).toMatchObject({ status: "failed", lastStep: 3 });
@@ -219,6 +227,24 @@ describe("launch", () => {
     expect(summary.status).toBe("failed");
     expect(summary.lastStep).toBeLessThan(20);
     expect(readFileSync(runPaths(out).health, "utf8")).toContain('"severity":"fatal"');
+  });
+
+  test("samples that no service could judge count, and too many stop the run", async () => {
+    const monitor = new HealthMonitor({ repeatEvery: 10, stopOn: ["infra_errors"] });
+    // Four completions are in the dump of a step; those of a validation are not counted.
+    const lost = { "1": ["validation"], "3": ["train", "validation"] };
+    const { summary, metrics } = await run({
+      fake: { lost, pause: 0.3, steps: 20 },
+      options: { observe: (record) => monitor.observe(record) },
+    });
+    const shares = metrics
+      .filter(({ phase }) => phase === "train")
+      .map(({ metrics: { "reward/infra_error": share } }) => share);
+    expect(shares.slice(0, 3)).toEqual([0, 0, 1 / 5]);
+    expect(summary).toMatchObject({ status: "failed", failure: null });
+    expect(summary.lastStep).toBeLessThan(20);
+    const again = await run({ fake: { steps: 4 } });
+    expect(again.metrics.at(-2)?.metrics["reward/infra_error"]).toBe(0);
   });
 
   test("a release without a file logger is followed by its console", async () => {
