@@ -226,9 +226,12 @@ export class Graph implements Builder, GraphContent {
     return this.apply("gemm", inputs, { transA: false, transB: true, alpha: 1 });
   }
 
-  /** table [V, …] and integer ids of any shape → [ids…, …]. */
-  gatherRows(table: Value, ids: Value): Value {
-    return this.apply("gatherRows", [table, ids]);
+  /**
+   * table [V, …] and integer ids of any shape → [ids…, …]. `distinct` promises that no id repeats,
+   * which makes the gradient a copy instead of a sum.
+   */
+  gatherRows(table: Value, ids: Value, { distinct = false } = {}): Value {
+    return this.apply("gatherRows", [table, ids], { distinct });
   }
 
   /** Adds updates [N, …] into a zero table of `rows` rows, at ids [N]. */

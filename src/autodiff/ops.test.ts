@@ -139,6 +139,19 @@ const EXAMPLES: Example[] = [
   },
   { op: "gatherRows", shapes: [[5, 2]], fixed: [ids([1, 4, 1, 0, 1, 3], [2, 3])] },
   {
+    op: "gatherRows",
+    shapes: [["B", 2]],
+    fixed: [ids([2, 0])],
+    attributes: { distinct: true },
+  },
+  {
+    op: "scatterRows",
+    shapes: [[2, 2]],
+    fixed: [ids([4, 1])],
+    fixedFirst: true,
+    attributes: { rows: 5, distinct: true },
+  },
+  {
     op: "scatterRows",
     shapes: [[4, 2]],
     fixed: [ids([1, 3, 1, 0])],

@@ -110,7 +110,7 @@ export class TrainableModel {
     const targets = graph.input("targets", "i64", ["R"]);
     const ownInputs = new Set(graph.inputs.map(({ name }) => name));
     const { hidden, embedded } = hiddenStates(graph, config, declared, inputs);
-    const chosen = graph.gatherRows(hidden, rows);
+    const chosen = graph.gatherRows(hidden, rows, { distinct: true });
     const head =
       kind === "critic"
         ? valuesOf(graph, declared, chosen)

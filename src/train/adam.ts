@@ -43,15 +43,18 @@ export function adamWStep(update: AdamWStep): void {
   if (!(step >= 1)) throw new ShapeError(`AdamW counts updates from 1, got step ${step}`);
   const [beta1, beta2] = betas;
   const decay = 1 - lr * weightDecay;
-  const stepSize = lr / (1 - beta1 ** step);
+  // Both bias corrections are taken out of the loop, which leaves one division in it:
+  // a·m / (√v/c + ε) = a·c·m / (√v + c·ε), with a = lr / (1 − β₁ⁿ) and c = √(1 − β₂ⁿ).
   const rootCorrection = Math.sqrt(1 - beta2 ** step);
+  const stepSize = (lr * rootCorrection) / (1 - beta1 ** step);
+  const epsilon = eps * rootCorrection;
   for (let i = 0; i < size; i++) {
     const g = gradients[i];
     const m1 = beta1 * m[i] + (1 - beta1) * g;
     const v1 = beta2 * v[i] + (1 - beta2) * g * g;
     m[i] = m1;
     v[i] = v1;
-    params[i] = params[i] * decay - (stepSize * m1) / (Math.sqrt(v1) / rootCorrection + eps);
+    params[i] = params[i] * decay - (stepSize * m1) / (Math.sqrt(v1) + epsilon);
   }
 }
 

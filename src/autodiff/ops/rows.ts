@@ -28,27 +28,30 @@ function expectRows(logits: Value, perRow: Value): void {
 
 /** The rows of table and distribution operations. */
 export const rows = {
-  /** Inputs table [V, …], ids; output [ids…, …]. */
+  /** Inputs table [V, …], ids; attribute distinct: no id repeats; output [ids…, …]. */
   gatherRows: {
     outputs: ([table, ids]) => [
       { dtype: table.dtype, shape: [...ids.shape, ...table.shape.slice(1)] },
     ],
-    gradient: (b, { inputs: [table, ids] }, [d]) => [
-      d && b.apply("scatterRows", [ids, d], { rows: table.shape[0] }),
+    gradient: (b, { inputs: [table, ids], attributes: { distinct } }, [d]) => [
+      d && b.apply("scatterRows", [ids, d], { rows: table.shape[0], distinct }),
       null,
     ],
     emit: (e, { inputs, outputs }) =>
       e.node("Gather", inputs.map(e.nameOf), outputs.map(e.nameOf), { axis: 0 }),
   },
-  /** Inputs ids, updates [ids…, …]; attribute rows. Adds updates into a zero table. */
+  /** Inputs ids, updates [ids…, …]; attributes rows, distinct. Adds updates into a zero table. */
   scatterRows: {
     outputs: ([ids, updates], { rows: size }) => [
       { dtype: "f32", shape: [size as Dim, ...updates.shape.slice(ids.shape.length)] },
     ],
-    gradient: (b, { inputs: [ids] }, [d]) => [null, d && b.apply("gatherRows", [d, ids])],
-    // ScatterND would be shorter, but adds rows of one id from several threads at once: its sums
-    // differ from run to run. ScatterElements adds in order.
-    emit: (e, { inputs: [ids, updates], outputs: [table] }) => {
+    gradient: (b, { inputs: [ids], attributes: { distinct } }, [d]) => [
+      null,
+      d && b.apply("gatherRows", [d, ids], { distinct }),
+    ],
+    // ScatterND copies whole rows, but adds rows of one id from several threads at once: its sums
+    // would differ from run to run. ScatterElements adds in order.
+    emit: (e, { inputs: [ids, updates], outputs: [table], attributes: { distinct } }) => {
       const width = productDim(updates.shape.slice(ids.shape.length));
       const flat = [productDim(ids.shape), width];
       const zero = { dtype: "f32", shape: [1], data: new Float32Array(1) } as const;
@@ -56,10 +59,13 @@ export const rows = {
         value: { tensor: zero },
       });
       const column = e.hidden("Reshape", [e.nameOf(ids), e.integers([-1, 1])]);
-      const at = e.hidden("Expand", [column, e.sizes(flat)]);
       const by = e.hidden("Reshape", [e.nameOf(updates), e.reshapeTarget(flat)]);
-      const settings = { axis: 0, reduction: "add" };
-      const sum = e.hidden("ScatterElements", [empty, at, by], settings);
+      const added = () => {
+        const at = e.hidden("Expand", [column, e.sizes(flat)]);
+        const settings = { axis: 0, reduction: "add" };
+        return e.hidden("ScatterElements", [empty, at, by], settings);
+      };
+      const sum = distinct === true ? e.hidden("ScatterND", [empty, column, by]) : added();
       e.node("Reshape", [sum, e.reshapeTarget(table.shape)], [e.nameOf(table)]);
     },
   },
