@@ -156,7 +156,7 @@ export const rewardKeys = group({
       doc: "File of your own reward: TypeScript or JavaScript, or Python for veRL alone. Null pays by `reward.kind`.",
     }),
     name: key(z.string().default("compute_score"), {
-      doc: "Function in that file.",
+      doc: "Function in that file; `compute_score` finds `computeScore` as well.",
     }),
   }),
   reward_manager: group({

@@ -34,6 +34,12 @@ describe("loadCustomReward", () => {
     expect(await computeScore({ completion: "abc" } as never)).toBe(3);
   });
 
+  test("takes computeScore for compute_score, the default that veRL's Python files have", async () => {
+    const path = write("d.ts", "export const computeScore = () => 7;");
+    const { computeScore } = await loadCustomReward(path, "compute_score");
+    expect(await computeScore({} as never)).toBe(7);
+  });
+
   test("says what the file exports when the name is not there", async () => {
     const path = write("b.ts", "export const other = () => 1;");
     await expect(loadCustomReward(path, "f")).rejects.toThrow(/export a function f, got other/);

@@ -41,6 +41,8 @@ export interface CustomReward {
 /**
  * Loads a reward function from a `.ts`, `.js` or `.mjs` file.
  *
+ * `compute_score`, which is veRL's default for Python files, finds `computeScore` as well.
+ *
  * @throws {ConfigError} if the file is missing, does not load, or exports no such function.
  */
 export async function loadCustomReward(
@@ -58,7 +60,8 @@ export async function loadCustomReward(
   } catch (cause) {
     throw new ConfigError(`reward: ${path} does not load: ${(cause as Error).stack}`, { cause });
   }
-  const computeScore = module[name];
+  const isVerlDefault = name === "compute_score" && !(name in module);
+  const computeScore = module[isVerlDefault ? "computeScore" : name];
   if (typeof computeScore !== "function") {
     throw new ConfigError(
       `reward: expected ${path} to export a function ${name}, got ${Object.keys(module).join(", ") || "nothing"}`,
