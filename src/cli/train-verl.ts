@@ -6,12 +6,14 @@ import { describeBatches } from "../config/checks.js";
 import type { ResolvedConfig } from "../config/resolve.js";
 import { LaunchError } from "../core/errors.js";
 import { formatCommand, formatScript } from "../launch/command.js";
-import { startLocal, startOnRay } from "../launch/job.js";
+import { jobStarter } from "../launch/job.js";
 import { launch, type LaunchSummary, prepareData } from "../launch/launch.js";
-import { type LaunchPlan, planLaunch } from "../launch/plan.js";
+import { askNodes } from "../launch/nodes.js";
+import { type LaunchPlan, planLaunch, rewardFileOf } from "../launch/plan.js";
 import { type CheckResult, runPreflight } from "../launch/preflight.js";
 import { askServices, probeMachine } from "../launch/probe.js";
 import { RayJobs } from "../launch/ray-jobs.js";
+import { findRayToken } from "../launch/ray-token.js";
 import { HealthMonitor } from "../train/health.js";
 import { runDirectory } from "../train/train.js";
 import { describeVerlEvent, describeVerlSummary } from "./verl-console.js";
@@ -33,7 +35,7 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
   const { config } = resolved;
   const { dir, name } = runDirectory(resolved);
   const token = process.env.RLVR_VERIFIER_TOKEN ?? null;
-  const readable = [REWARD_SHIM];
+  const readable = [rewardFileOf(config, REWARD_SHIM)];
   await mkdir(dir, { recursive: true });
   const machine = await probeMachine(config.launch.python, { files: readable, disk: dir });
   const plan = planLaunch(resolved, {
@@ -47,7 +49,10 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
   }
   if (flags.dryRun || flags.writeScript !== undefined) return 0;
   const { train } = await prepareData(plan);
-  const ray = config.launch.ray_address === null ? null : new RayJobs(config.launch.ray_address);
+  const address = config.launch.ray_address;
+  const ray = address === null ? null : new RayJobs(address, await findRayToken(process.env));
+  const start = jobStarter(ray, process.env);
+  const { executable, importable } = machine.python;
   const checks = runPreflight({
     config,
     release: plan.release,
@@ -57,6 +62,7 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
     trainRows: train.rows,
     services: plan.socket === null ? await askServices(plan.urls, token) : [],
     cluster: ray === null ? null : await ray.resources(),
+    nodes: importable.ray ? await askNodes(plan.nodes, { python: executable, token, start }) : null,
   });
   refuseFailed(checks);
   const service = await openVerlService(config, plan.socket);
@@ -70,12 +76,8 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
           stopOn: config.health.stop_on,
         })
       : null;
-    const { command } = plan;
     const summary = await launch(plan, resolved, {
-      start: (onLine) =>
-        ray === null
-          ? Promise.resolve(startLocal({ command, onLine }, { environment: process.env }))
-          : startOnRay({ command, onLine }, { ray, id: null }),
+      start: (onLine) => start({ command: plan.command, onLine }),
       problems: train.problems,
       trainRows: train.rows,
       judge: service.judge,

@@ -123,3 +123,11 @@ export async function startOnRay(
   };
   return { id: jobId, ended: follow(), stop: () => ray.stop(jobId) };
 }
+
+/** Starts jobs in a Ray cluster, or on this machine where there is none. */
+export function jobStarter(ray: RayJobs | null, environment: NodeJS.ProcessEnv) {
+  return (options: JobOptions): Promise<Job> =>
+    ray === null
+      ? Promise.resolve(startLocal(options, { environment }))
+      : startOnRay(options, { ray, id: null });
+}

@@ -2,13 +2,15 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import type { ResolvedConfig } from "../config/resolve.js";
+import type { Config } from "../config/schema.js";
 import { ConfigError } from "../core/errors.js";
 import { runPaths } from "../core/run.js";
 import { type LaunchCommand, launchCommand } from "./command.js";
 import type { Override } from "./hydra.js";
 import { addExtraOverrides, buildOverrides } from "./overrides.js";
+import type { NodeRequest } from "./nodes.js";
 import type { PythonFacts } from "./probe.js";
 import { type Release, releaseOf } from "./releases.js";
 
@@ -23,6 +25,8 @@ export interface LaunchPlan {
   trainFiles: string[];
   valFiles: string[];
   paths: LaunchPlaces;
+  /** What every node must have. */
+  nodes: NodeRequest;
   /** Unix socket on which the run's own verify service must listen; null when others are named. */
   socket: string | null;
   urls: string[];
@@ -79,11 +83,12 @@ export function planLaunch(resolved: ResolvedConfig, options: PlanOptions): Laun
   const paths = placesIn(dir, {
     trainFiles,
     valFiles,
-    rewardFile: rewardFileOf(resolved, options),
+    rewardFile: rewardFileOf(config, options.rewardShim),
   });
   const { socket, urls } = serviceOf(resolved, dir);
   const own = config.reward.custom_reward_function;
   const isPython = own.path?.endsWith(".py") === true;
+  const rewardName = isPython ? own.name : release.rewardFunction;
   const overrides = buildOverrides({
     config,
     provenance: resolved.provenance,
@@ -96,7 +101,7 @@ export function planLaunch(resolved: ResolvedConfig, options: PlanOptions): Laun
       rollouts: paths.rollouts,
       validation: paths.validation,
       rewardFile: paths.rewardFile,
-      rewardName: isPython ? own.name : release.rewardFunction,
+      rewardName,
       rewardKwargs: isPython ? {} : { urls: urls.join(",") },
     },
   });
@@ -112,14 +117,30 @@ export function planLaunch(resolved: ResolvedConfig, options: PlanOptions): Laun
     infraLog: paths.infraLog,
     token: options.token,
   });
-  const name = options.name;
-  return { dir, name, release, overrides, command, trainFiles, valFiles, paths, socket, urls };
+  const nodes = {
+    reward: { path: paths.rewardFile, name: rewardName },
+    files: [dir, ...sharedFiles(config, paths)],
+    // The run's own service starts later, and on this machine.
+    services: socket === null ? urls : [],
+  };
+  return {
+    ...{ dir, name: options.name, release, overrides, command, trainFiles, valFiles },
+    ...{ paths, nodes, socket, urls },
+  };
+}
+
+/** Files that the run reads on any node, beside the reward file. */
+function sharedFiles(config: Config, { trainFile, valFile }: LaunchPlaces): string[] {
+  const models = [config.actor_rollout_ref.model.path, config.critic.model.path];
+  const files = [trainFile, valFile, ...models.filter((path) => path !== null && isAbsolute(path))];
+  return [...new Set(files.filter((path) => path !== null))];
 }
 
 const fileList = (files: string | string[] | null) =>
   files === null ? [] : (Array.isArray(files) ? files : [files]).map((path) => resolve(path));
 
-function rewardFileOf({ config }: ResolvedConfig, { rewardShim }: PlanOptions): string {
+/** The Python file that veRL takes the reward from. */
+export function rewardFileOf(config: Config, rewardShim: string): string {
   const { path } = config.reward.custom_reward_function;
   return path?.endsWith(".py") === true ? resolve(path) : rewardShim;
 }

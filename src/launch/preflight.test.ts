@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { resolveConfig } from "../config/resolve.js";
+import type { NodeFacts } from "./nodes.js";
 import { CHECKS, type PreflightFacts, runPreflight } from "./preflight.js";
 import type { MachineFacts } from "./probe.js";
 import { releaseOf } from "./releases.js";
@@ -35,6 +36,24 @@ const machine: MachineFacts = {
   knownKeys: new Set(["data.train_batch_size"]),
 };
 
+const SERVICE = "http://10.0.0.1:8710";
+const found: NonNullable<NodeFacts["found"]> = {
+  python: "3.12.3",
+  verl: "0.9.1",
+  reward: null,
+  files: { "/opt/verl_reward.py": null },
+  services: { [SERVICE]: null },
+};
+/** Two nodes, of which the second differs in one way. */
+const nodesWith = (change: Partial<typeof found>, lost: string | null = null) => ({
+  nodes: {
+    nodes: [
+      { address: "10.0.0.1", found, lost: null },
+      { address: "10.0.0.2", found: lost === null ? { ...found, ...change } : null, lost },
+    ],
+  },
+});
+
 interface Changes {
   overrides?: string[];
   python?: Partial<MachineFacts["python"]>;
@@ -65,6 +84,7 @@ function factsWith({
     trainRows: 1000,
     services: [{ url: "http://10.0.0.1:8710", answer: "ok" }],
     cluster: null,
+    ...nodesWith({}),
     ...facts,
   };
 }
@@ -162,6 +182,52 @@ const WRONG: [string, Changes, RegExp][] = [
     },
     /start rlvr serve on each/,
   ],
+  [
+    "nodes",
+    { facts: nodesWith({ files: { "/home/me/reward.py": "No such file or directory" } }) },
+    /^node 10\.0\.0\.2: \/home\/me\/reward\.py: No such file.*storage that all nodes share$/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ reward: "ModuleNotFoundError: No module named 'sympy'" }) },
+    /^node 10\.0\.0\.2: the reward file does not load: .*'sympy'; every node needs what it imports/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ services: { [SERVICE]: "Connection refused" } }) },
+    /^node 10\.0\.0\.2: no verify service at http:\/\/10\.0\.0\.1:8710 \(Connection refused\).*--host 0\.0\.0\.0/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ services: { "http://localhost:8710": "Connection refused" } }) },
+    /^node 10\.0\.0\.2: .*each node itself: name in verifier\.urls one that all nodes reach, such as http:\/\/10\.0\.0\.2:8710/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ services: { [SERVICE]: "refuses the token" } }) },
+    /give its token in RLVR_VERIFIER_TOKEN/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ python: "3.9.18" }) },
+    /^node 10\.0\.0\.2: Python 3\.9\.18 does not run veRL 0\.9; install 3\.10 or later/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({ verl: "0.8.0" }) },
+    /^node 10\.0\.0\.2: veRL 0\.8\.0 in its Python.*install verl==0\.9\.1 on every node/,
+  ],
+  [
+    "nodes",
+    { facts: nodesWith({}, "its raylet died") },
+    /^node 10\.0\.0\.2: its raylet died; look at ray status/,
+  ],
+  ["nodes", { facts: { nodes: { nodes: [] } } }, /no node that takes workers; .*ray start/],
+  [
+    "nodes",
+    { facts: { nodes: { failure: "no worker answered within 300 s" } } },
+    /no worker answered within 300 s\); look at ray status/,
+  ],
   ["disk", { machine: { freeDiskBytes: 1e9 } }, /set trainer\.max_actor_ckpt_to_keep/],
 ];
 
@@ -198,12 +264,19 @@ describe("runPreflight", () => {
       /lower actor_rollout_ref\.rollout\.gpu_memory_utilization/,
     ],
     ["keys", { machine: { knownKeys: null } }, /no generated defaults/],
+    ["nodes", { facts: { nodes: null } }, /not asked: without Ray/],
   ])("%s: warns", (name, changes, words) => {
     const found = runPreflight(factsWith(changes)).find((result) => result.name === name);
     expect(found).toMatchObject({
       state: "warning",
       detail: expect.stringMatching(words) as string,
     });
+  });
+
+  test("a service that this machine does not see is the nodes' to judge in a cluster", () => {
+    const services = [{ url: SERVICE, answer: null }];
+    const failed = runPreflight(factsWith({ facts: { services, cluster: { cpus: 64, gpus: 8 } } }));
+    expect(failed.filter(({ state }) => state === "failed")).toEqual([]);
   });
 
   test("every check is seen to fail or warn", () => {

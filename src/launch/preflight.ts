@@ -6,6 +6,7 @@ import type { Config } from "../config/schema.js";
 import { estimateMemory, sizeByName } from "./memory.js";
 import { findUnknownKeys } from "./overrides.js";
 import type { Override } from "./hydra.js";
+import { isLoopback, nodeFaults, type NodesAnswer } from "./nodes.js";
 import type { MachineFacts } from "./probe.js";
 import { compareVersions, type Release } from "./releases.js";
 
@@ -23,6 +24,8 @@ export interface PreflightFacts {
   services: { url: string; answer: "ok" | "refused" | null }[];
   /** Resources of the Ray cluster; null when Ray starts with the run on this machine. */
   cluster: { cpus: number; gpus: number } | null;
+  /** What Ray's workers find on their nodes; null where they could not be asked. */
+  nodes: NodesAnswer | null;
 }
 
 /** The result of one check. */
@@ -187,8 +190,9 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         "storage that every node sees",
     );
   },
-  service: ({ services, config: { trainer } }) => {
-    const dead = services.filter(({ answer }) => answer !== "ok");
+  service: ({ services, config: { trainer }, cluster }) => {
+    // Of a cluster's network this machine may see nothing: there the nodes are asked.
+    const dead = cluster === null ? services.filter(({ answer }) => answer !== "ok") : [];
     if (dead.length > 0) {
       const [{ url, answer }] = dead;
       return failed(
@@ -197,7 +201,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
           : `the verify service at ${url} refuses us; give it the token in RLVR_VERIFIER_TOKEN`,
       );
     }
-    const isLocal = services.some(({ url }) => /\/\/(127\.|localhost|\[::1\])|^unix:/.test(url));
+    const isLocal = services.some(({ url }) => isLoopback(url));
     if (isLocal && trainer.nnodes > 1) {
       return failed(
         `${services[0].url} is reachable on this machine only, but the run has ${trainer.nnodes} ` +
@@ -205,7 +209,20 @@ export const CHECKS: Readonly<Record<string, Check>> = {
       );
     }
     if (services.length === 0) return ok("started with the run");
-    return ok(`${services.length} verify services answer`);
+    return ok(`${services.length} verify services ${cluster === null ? "answer" : "named"}`);
+  },
+  nodes: ({ nodes, release, machine: { python } }) => {
+    if (nodes === null) return warning("not asked: without Ray there is no worker to ask");
+    if ("failure" in nodes) {
+      return failed(
+        `Ray gave no worker to look around with (${nodes.failure}); look at ray status, and at ` +
+          "/tmp/ray/session_latest/logs where it runs",
+      );
+    }
+    const faults = nodeFaults(nodes.nodes, { release, verl: python.versions["verl"] ?? null });
+    if (faults.length > 0) return failed(faults.join("\n"));
+    const where = nodes.nodes.map(({ address }) => address).join(", ");
+    return ok(`workers on ${where} load the reward file and reach files and services`);
   },
   disk: ({ config, machine: { freeDiskBytes } }) => {
     const size = sizeByName(config.actor_rollout_ref.model.path ?? "");

@@ -7,6 +7,7 @@
  */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { LaunchError } from "../core/errors.js";
 
@@ -26,6 +27,8 @@ export type RayJob = z.infer<typeof jobSchema>;
 
 // A head node under load answers slowly; beyond this it is taken for gone.
 const TIMEOUT_MS = 30_000;
+const SUBMIT_TRIES = 60;
+const SUBMIT_PAUSE_MS = 2000;
 
 /** A job to submit. */
 export interface RayJobRequest {
@@ -39,9 +42,11 @@ export interface RayJobRequest {
 /** A client of one Ray head. */
 export class RayJobs {
   readonly #address: string;
+  readonly #token: string | null;
 
-  constructor(address: string) {
+  constructor(address: string, token: string | null) {
     this.#address = address.replace(/\/+$/, "");
+    this.#token = token;
   }
 
   /** Submits a job; answers its id. */
@@ -51,7 +56,15 @@ export class RayJobs {
       runtime_env: { env_vars: environment },
       ...(id === null ? {} : { submission_id: id }),
     };
-    return (await this.#call("POST", "/api/jobs/", submittedSchema, body)).submission_id;
+    for (let tries = 1; ; tries++) {
+      try {
+        return (await this.#call("POST", "/api/jobs/", submittedSchema, body)).submission_id;
+      } catch (error) {
+        // A head that has just started has no agent yet, and says to try again.
+        if (tries === SUBMIT_TRIES || !/No available agent/.test(String(error))) throw error;
+        await sleep(SUBMIT_PAUSE_MS);
+      }
+    }
   }
 
   /** The state of a job. */
@@ -86,7 +99,8 @@ export class RayJobs {
     const url = `${this.#address}${path}`;
     let response: { status: number; text: string };
     try {
-      response = await send(url, method, body === undefined ? null : JSON.stringify(body));
+      const text = body === undefined ? null : JSON.stringify(body);
+      response = await send(url, { method, token: this.#token, body: text });
     } catch (cause) {
       throw new LaunchError(
         `ray: no answer from ${url}; is the head running, with --dashboard-host reachable from here?`,
@@ -94,6 +108,12 @@ export class RayJobs {
       );
     }
     const { status, text } = response;
+    if (status === 401 || status === 403) {
+      throw new LaunchError(
+        `ray: ${url} answered ${status}: ${text.slice(0, 500)}; give the cluster's token in ` +
+          "RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token",
+      );
+    }
     if (status >= 300) {
       throw new LaunchError(`ray: ${method} ${url} answered ${status}: ${text.slice(0, 500)}`);
     }
@@ -106,10 +126,17 @@ export class RayJobs {
 }
 
 /** Ray takes what `fetch` sends for a browser's and refuses it, hence the plain request. */
-function send(url: string, method: string, body: string | null) {
+function send(
+  url: string,
+  { method, token, body }: { method: string; token: string | null; body: string | null },
+) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const request = url.startsWith("https:") ? httpsRequest : httpRequest;
-    const headers = { accept: "application/json", "content-type": "application/json" };
+    const headers = {
+      accept: "application/json",
+      "content-type": "application/json",
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    };
     const options = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
     const sent = request(url, options, (response) => {
       let text = "";

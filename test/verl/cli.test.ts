@@ -105,7 +105,7 @@ describe("rlvr train engine=verl", () => {
     ]);
     expect(text).toMatch(/failed: packages: TransferQueue cannot be imported .* pip install/);
     expect(text).toMatch(/failed: gpus: 8 GPUs are needed and this machine has 2/);
-    expect(text).toMatch(/2 of 13 checks failed; nothing was started/);
+    expect(text).toMatch(/2 of 14 checks failed; nothing was started/);
     expect(code).toBe(1);
     expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
   }, 120_000);
@@ -122,6 +122,21 @@ describe("rlvr train engine=verl", () => {
     expect(stopped.text).toMatch(/interrupted after step \d+/);
     expect(stopped.code).toBe(130);
     expect((await readRunInfo(join(dir, "run"))).status).toBe("interrupted");
+  }, 180_000);
+
+  test("health.* decides what is watched, said and stopped for", async () => {
+    const bad = { nan_at: 2, pause: 0.3, steps: 12 };
+    const stopped = await rlvr(bad, []);
+    expect(stopped.text).toMatch(/fatal: step 2: numbers are no longer finite/);
+    expect(stopped.code).toBe(1);
+    rmSync(join(dir, "run"), { recursive: true });
+    const warned = await rlvr({ ...bad, steps: 4 }, ["health.stop_on=[]"]);
+    expect(warned.text).toMatch(/warning: step 2: numbers are no longer finite/);
+    expect(warned.code).toBe(0);
+    rmSync(join(dir, "run"), { recursive: true });
+    const unwatched = await rlvr({ ...bad, steps: 4 }, ["health.enable=false"]);
+    expect(unwatched.text).not.toMatch(/numbers are no longer finite/);
+    expect(unwatched.code).toBe(0);
   }, 180_000);
 
   test("--dry-run prints the command and makes no run; an unknown release is refused", async () => {
