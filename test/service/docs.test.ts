@@ -72,12 +72,12 @@ print(json.dumps([answer["rewards"].tolist(), answer["extra_logs"]["format"].tol
   });
 
   test.skipIf(torch === null)(
-    "TRL's GRPOTrainer takes a step (venv verl09)",
+    "TRL's GRPOTrainer takes a step by examples/trl.py (venv verl09)",
     async () => {
       const problems = fileOf("train.jsonl", `${JSON.stringify(ADD)}\n`.repeat(4));
       const words = [
         inProject("test/service/trl_snippet.py"),
-        fileOf("trl.py", snippet("trl")),
+        inProject("examples/trl.py"),
         inProject("starter/model"),
         problems,
       ];

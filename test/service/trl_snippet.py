@@ -1,4 +1,4 @@
-"""Trains one step with TRL by the snippet of docs/SERVICE.md, on CPU.
+"""Trains one step with TRL by examples/trl.py, on CPU.
 
     python trl_snippet.py SNIPPET MODEL PROBLEMS
 
