@@ -53,7 +53,7 @@ async function follow(
     while (!stop.signal.aborted) {
       const { lines, info } = await draw(process.stdout.columns);
       last = lines;
-      const shown = lines.slice(0, process.stdout.rows - 1);
+      const shown = fit(lines, process.stdout.rows - 1);
       process.stdout.write(
         HOME + shown.map((line) => `${line}${CLEAR_LINE}\n`).join("") + CLEAR_BELOW,
       );
@@ -69,4 +69,11 @@ async function follow(
     process.stdout.write(LEAVE);
   }
   process.stdout.write(last.join("\n") + "\n");
+}
+
+/** As many lines as the window has, the last of which says that there would be more. */
+function fit(lines: string[], rows: number): string[] {
+  if (lines.length <= rows) return lines;
+  const left = lines.length - rows + 1;
+  return [...lines.slice(0, rows - 1), `… ${left} more lines in a taller window, or with --once`];
 }

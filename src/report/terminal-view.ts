@@ -92,7 +92,9 @@ function renderCurves(metrics: MetricsTable, width: number): string[] {
   const room = width - LABEL_WIDTH - 4 * (NUMBER_WIDTH + 1);
   const points = Math.min(MOST_CURVE, Math.max(LEAST_CURVE, room));
   const names = CURVES.map(([, metric]) => metric);
-  const { series } = metrics.series({ phase: "train", names, points });
+  const { series, steps } = metrics.series({ phase: "train", names, points });
+  // A short run is a short row, with its figures beside it.
+  const shown = Math.max(LEAST_CURVE, steps.length);
   const head = ["", "first", "newest", "least", "greatest"];
   const rows = CURVES.flatMap(([label, metric]) => {
     const values = series[metric].mean;
@@ -101,11 +103,11 @@ function renderCurves(metrics: MetricsTable, width: number): string[] {
     const least = Math.min(...series[metric].min.filter((value) => value !== null));
     const greatest = Math.max(...series[metric].max.filter((value) => value !== null));
     const figures = [known[0], metrics.latest("train")[metric], least, greatest];
-    return [`${label.padEnd(LABEL_WIDTH)}${drawBlocks(values).padEnd(points)}${columns(figures)}`];
+    return [`${label.padEnd(LABEL_WIDTH)}${drawBlocks(values).padEnd(shown)}${columns(figures)}`];
   });
   if (rows.length === 0) return ["no step has ended yet"];
   const heads = head.slice(1).map((word) => " " + word.padStart(NUMBER_WIDTH));
-  return [`${"".padEnd(LABEL_WIDTH + points)}${heads.join("")}`, ...rows];
+  return [`${"".padEnd(LABEL_WIDTH + shown)}${heads.join("")}`, ...rows];
 }
 
 const columns = (figures: number[]): string =>
