@@ -25,8 +25,8 @@ export interface RunDetail extends RunSummary {
 /** Series of a run with the phases found in its curves; `isSample` as in a RunDetail. */
 export type RunSeries = SeriesAnswer & { phases: PhaseMark[]; isSample: boolean };
 
-/** How a run's rollouts came out; `times` are those of its steps. */
-export type RunOutcomes = Outcomes & { times: number[] };
+/** How a run's rollouts came out; times are those of the steps. */
+export type RunOutcomes = Outcomes & { times: number[]; kindTimes: number[] };
 
 /** A refusal of the service, in its own words. */
 export class ServiceError extends Error {

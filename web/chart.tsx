@@ -106,9 +106,12 @@ function Legend({ series }: { series: ChartSeries[] }) {
   if (series.length < 2) return <Newest series={series[0]} />;
   return (
     <ul class="legend">
-      {series.map(({ label, color }) => (
+      {series.map(({ label, color, dash }) => (
         <li key={label}>
-          <span class={`swatch swatch-${color}`} aria-hidden="true" />
+          <span
+            class={`swatch swatch-${color} ${dash === undefined ? "" : "dashed"}`}
+            aria-hidden="true"
+          />
           {label}
         </li>
       ))}

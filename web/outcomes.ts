@@ -60,7 +60,7 @@ export function outcomeCharts(outcomes: RunOutcomes, isTime: boolean): OutcomeCh
     ...passRates.map(({ tag, values }) => ({
       title: `Pass rate by ${tag}`,
       hint: "All rise. One at 0 while the others rise: too hard, or its tests are at fault.",
-      x,
+      x: isTime ? outcomes.kindTimes : outcomes.kindSteps,
       series: values.map(({ name, rates }, i): ChartSeries => ({
         label: name,
         color: `series-${(i % COLORS) + 1}`,

@@ -113,7 +113,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     });
   };
   return (
-    <button class="quiet" onClick={copy} title={text}>
+    <button onClick={copy} title={text}>
       {label}
     </button>
   );

@@ -78,11 +78,13 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
   const colorOf = (name: string) => resolveColor(element, name);
   const grid = { stroke: colorOf("grid"), width: 1 };
   const axis = { stroke: colorOf("muted"), grid, ticks: grid, font: "11px system-ui" };
+  const markColors = { ink: colorOf("muted"), paper: colorOf("card") };
   const { lines, bands } = linesOf(series, isStacked === true, colorOf);
   return {
     width: element.clientWidth,
     height: heightOf(latest.current),
     legend: { show: false },
+    padding: [8, 10, 0, 0],
     cursor: {
       // Where the pointer is, all charts show; a range is chosen in one and answered by new data.
       sync: { key: SYNC.key, filters: { pub: (type) => type === "mousemove" } },
@@ -97,7 +99,7 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
       { ...axis, size: 32 },
       {
         ...axis,
-        size: 52,
+        size: (_, labels) => LABEL_ROOM + LETTER_WIDTH * longest(labels),
         values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : short(tick))),
       },
     ],
@@ -107,7 +109,7 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
       ...(heat === undefined
         ? {}
         : { drawAxes: [(plot) => drawHeat(plot, latest.current, colorOf(heat.color))] }),
-      draw: [(plot) => drawMarks(plot, latest.current, colorOf("mark"))],
+      draw: [(plot) => drawMarks(plot, latest.current, markColors)],
       setCursor: [(plot) => showValues(plot, element, latest.current)],
       setSelect: [
         (plot) => {
@@ -124,6 +126,12 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
     },
   };
 }
+
+/** Of the labels beside an axis, in CSS pixels at 11 px. */
+const LETTER_WIDTH = 6.5;
+const LABEL_ROOM = 20;
+const longest = (labels: string[] | null): number =>
+  Math.max(2, ...(labels ?? []).map((label) => label.length));
 
 /** The colour that a CSS variable stands for in the theme in force, as `rgb(…)`. */
 function resolveColor(element: HTMLElement, name: string): string {
@@ -211,24 +219,36 @@ function drawHeat(plot: uPlot, { heat, x, isTime }: ChartProps, color: string): 
   ctx.restore();
 }
 
-function drawMarks(plot: uPlot, { marks, hasMarkLabels }: ChartProps, color: string): void {
+/** Dashed lines, and beside them the labels on a rim of the card's colour that keeps them readable. */
+function drawMarks(
+  plot: uPlot,
+  { marks, hasMarkLabels }: ChartProps,
+  { ink, paper }: { ink: string; paper: string },
+): void {
   const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
   ctx.save();
-  ctx.strokeStyle = color;
-  ctx.fillStyle = color;
-  ctx.font = `${10 * devicePixelRatio}px system-ui`;
+  ctx.fillStyle = ink;
+  ctx.font = `${10 * ratio}px system-ui`;
   ctx.textAlign = "left";
-  ctx.setLineDash([4, 4]);
+  ctx.lineJoin = "round";
   for (const [i, { x, label }] of marks.entries()) {
     const left = plot.valToPos(x, "x", true);
     if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.strokeStyle = ink;
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([4, 4]);
     ctx.beginPath();
     ctx.moveTo(left, bbox.top);
     ctx.lineTo(left, bbox.top + bbox.height);
     ctx.stroke();
-    if (hasMarkLabels === true) {
-      ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + (10 + 12 * i) * devicePixelRatio);
-    }
+    if (hasMarkLabels !== true) continue;
+    ctx.strokeStyle = paper;
+    ctx.lineWidth = 4 * ratio;
+    ctx.setLineDash([]);
+    const place = [left + 4 * ratio, bbox.top + (10 + 12 * i) * ratio] as const;
+    ctx.strokeText(label, ...place);
+    ctx.fillText(label, ...place);
   }
   ctx.restore();
 }

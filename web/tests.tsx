@@ -3,7 +3,7 @@ import type { Problem } from "../src/core/problem.js";
 import type { TestResult, VerifyResult } from "../src/verify/verify.js";
 import { Diff } from "./diff.js";
 import { VerdictMark } from "./verdicts.js";
-import { percent, short } from "./words.js";
+import { milliseconds, percent, short } from "./words.js";
 
 /** One row per test. */
 export function TestTable({ problem, result }: { problem: Problem; result: VerifyResult }) {
@@ -17,7 +17,7 @@ export function TestTable({ problem, result }: { problem: Problem; result: Verif
         <details key={test.index} open={test.verdict.kind !== "accepted" && isFirst(test, result)}>
           <summary>
             Test {test.index + 1} <VerdictMark kind={test.verdict.kind} />{" "}
-            <span class="muted">{Math.round(test.cpuMs)} ms</span>
+            <span class="muted">{milliseconds(test.cpuMs)}</span>
           </summary>
           <TestDetail input={inputOf(problem, test.index)} test={test} />
         </details>

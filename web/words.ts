@@ -13,6 +13,11 @@ export function short(value: number | null | undefined): string {
   return size < 1e-3 || size >= 1e5 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
 }
 
+/** Milliseconds of a test. */
+export function milliseconds(ms: number): string {
+  return ms > 0 && ms < 1 ? "under 1 ms" : `${Math.round(ms)} ms`;
+}
+
 /** A time span in the two largest units that matter. */
 export function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);

@@ -68,12 +68,14 @@ describe("countOutcomes", () => {
 
   test("splits the pass rate by the values of a tag", async () => {
     const tags = new Map([["difficulty", new Map([["a", "hard"], ["b", "easy"]])]]); // prettier-ignore
-    expect(countOutcomes(await columnsOf(ROWS), { ...all, tags }).passRates).toEqual([
+    const { kindSteps, passRates } = countOutcomes(await columnsOf(ROWS), { ...all, tags });
+    expect(kindSteps).toEqual([1, 2, 3, 4]);
+    expect(passRates).toEqual([
       {
         tag: "difficulty",
         values: [
-          { name: "easy", rates: [0.5, null, 1] },
-          { name: "hard", rates: [0, 1, 0] },
+          { name: "easy", rates: [0.5, null, null, 1] },
+          { name: "hard", rates: [0, 1, null, 0] },
         ],
       },
     ]);

@@ -7,6 +7,8 @@ import { VERDICT_KINDS } from "../core/verdict.js";
 import type { RolloutColumns } from "./rollout-table.js";
 
 const BINS = 12;
+/** A kind of problem is a small part of a step: fewer, longer stretches keep its noise down. */
+const KIND_STRETCHES = 15;
 const ACCEPTED = VERDICT_KINDS.indexOf("accepted");
 
 /** Rollouts by stretches of steps; a stretch without rollouts is left out. */
@@ -21,7 +23,9 @@ export interface Outcomes {
   /** [stretch] Mean response length in tokens of accepted answers and of all others. */
   rightLength: (number | null)[];
   wrongLength: (number | null)[];
-  /** [stretch] Mean share of tests passed, by value of each tag. */
+  /** First step of each of at most 15 longer stretches, in which kinds of problem are told apart. */
+  kindSteps: number[];
+  /** [longer stretch] Mean share of tests passed, by value of each tag. */
   passRates: { tag: string; values: { name: string; rates: (number | null)[] }[] }[];
 }
 
@@ -55,6 +59,10 @@ class Sums {
     return this.#counts[stretch];
   }
 
+  means(): (number | null)[] {
+    return Array.from(this.#sums, (_, stretch) => this.meanOf(stretch));
+  }
+
   meanOf(stretch: number): number | null {
     const count = this.#counts[stretch];
     return count === 0 ? null : this.#sums[stretch] / count;
@@ -72,6 +80,7 @@ export function countOutcomes(
   const first = step[rows[0]] ?? 0;
   const span = (step[rows[1] - 1] ?? 0) - first + 1;
   const stretches = rows[0] === rows[1] ? 0 : Math.min(Math.max(1, points), span);
+  const kindStretches = Math.min(stretches, KIND_STRETCHES);
   const sums = () => new Sums(stretches);
   const [rewards, right, wrong] = [sums(), sums(), sums()];
   const bins = Array.from({ length: BINS }, () => new Float64Array(stretches));
@@ -80,7 +89,7 @@ export function countOutcomes(
     const ofProblem = problems.map((id) => {
       const value = valueOf.get(id);
       if (value === undefined) return null;
-      if (!values.has(value)) values.set(value, sums());
+      if (!values.has(value)) values.set(value, new Sums(kindStretches));
       return values.get(value) as Sums;
     });
     return { tag, values, ofProblem };
@@ -90,22 +99,25 @@ export function countOutcomes(
     rewards.add(stretch, reward[row]);
     bins[binOf(reward[row], low, high)][stretch]++;
     (verdict[row] === ACCEPTED ? right : wrong).add(stretch, responseTokens[row]);
-    for (const { ofProblem } of byTag) ofProblem[problem[row]]?.add(stretch, passRate[row]);
+    const kindStretch = Math.floor(((step[row] - first) * kindStretches) / span);
+    for (const { ofProblem } of byTag) ofProblem[problem[row]]?.add(kindStretch, passRate[row]);
   }
   const seen = Array.from({ length: stretches }, (_, i) => i).filter((i) => rewards.countOf(i) > 0);
   const means = (of: Sums) => seen.map((i) => of.meanOf(i));
+  const startOf = (i: number, count: number) => first + Math.ceil((i * span) / count);
   return {
-    steps: seen.map((i) => first + Math.ceil((i * span) / stretches)),
+    steps: seen.map((i) => startOf(i, stretches)),
     rewardBins: Array.from({ length: BINS + 1 }, (_, i) => low + ((high - low) * i) / BINS),
     rewardShares: bins.map((counts) => seen.map((i) => counts[i] / rewards.countOf(i))),
     rewardMean: means(rewards) as number[],
     rightLength: means(right),
     wrongLength: means(wrong),
+    kindSteps: Array.from({ length: kindStretches }, (_, i) => startOf(i, kindStretches)),
     passRates: byTag.map(({ tag, values }) => ({
       tag,
       values: [...values]
         .sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
-        .map(([name, of]) => ({ name, rates: means(of) })),
+        .map(([name, of]) => ({ name, rates: of.means() })),
     })),
   };
 }

@@ -27,5 +27,7 @@ export async function readEvaluations(
       problems.push((error as Error).message);
     }
   }
+  // In the order in which they were made; those of one moment by name.
+  evaluations.sort((a, b) => a.info.startedAt.localeCompare(b.info.startedAt));
   return { evaluations, problems };
 }

@@ -144,7 +144,11 @@ async function outcomesOf(
     ...{ from, to, points },
     tags: await problemTags(),
   });
-  return { ...outcomes, times: metrics.timesOf("train", outcomes.steps) };
+  return {
+    ...outcomes,
+    times: metrics.timesOf("train", outcomes.steps),
+    kindTimes: metrics.timesOf("train", outcomes.kindSteps),
+  };
 }
 
 const ALL_STEPS: [number, number] = [-Infinity, Infinity];

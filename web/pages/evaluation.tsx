@@ -69,9 +69,6 @@ function Scores({ evaluations }: { evaluations: RunEvaluation[] }) {
       {evaluations.map(({ name, info }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
-          <td>{info.settings.benchmark}</td>
-          <td class="number">{info.settings.temperature}</td>
-          <td class="number">{info.problems}</td>
           <td class="number">
             <Bar share={info.passAtK["1"] ?? 0} /> {percent(info.passAtK["1"])}
           </td>
@@ -81,6 +78,9 @@ function Scores({ evaluations }: { evaluations: RunEvaluation[] }) {
           <td class="number">{percent(info.passRate)}</td>
           <td class="number">{percent(info.formatRate)}</td>
           <td class="number">{info.truncated}</td>
+          <td class="number">{info.problems}</td>
+          <td>{info.settings.benchmark}</td>
+          <td class="number">{info.settings.temperature}</td>
         </tr>
       ))}
     </Table>
@@ -88,15 +88,8 @@ function Scores({ evaluations }: { evaluations: RunEvaluation[] }) {
 }
 
 const COLUMNS = [
-  "Evaluation",
-  "Benchmark",
-  "Temperature",
-  "Problems",
-  "pass@1",
-  "95 %",
-  "Tests passed",
-  "Format",
-  "Cut off",
+  ...["Evaluation", "pass@1", "95 %", "Tests passed", "Format", "Cut off"],
+  ...["Problems", "Benchmark", "Temperature"],
 ];
 
 function Bar({ share }: { share: number }) {
@@ -171,8 +164,8 @@ function Paired({ left, right }: { left: RunEvaluation; right: RunEvaluation }) 
               <VerdictMark kind={pair.after.verdict} />
             </summary>
             <Diff
-              left={pair.before.program ?? pair.before.completion}
-              right={pair.after.program ?? pair.after.completion}
+              left={(pair.before.program ?? pair.before.completion).trimEnd()}
+              right={(pair.after.program ?? pair.after.completion).trimEnd()}
               names={["before", "after"]}
             />
           </details>

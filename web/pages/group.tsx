@@ -1,4 +1,5 @@
 /** One group: the prompt, its answers side by side with their advantages, programs, tests, tokens. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Problem } from "../../src/core/problem.js";
 import type { Rollout } from "../../src/core/rollout.js";
@@ -92,13 +93,12 @@ function Answer({
       </header>
       <Completion completion={completion} program={program} />
       <Tokens rollout={rollout} />
-      <Judged rollout={rollout} problem={problem} />
-      <p>
+      <Judged rollout={rollout} problem={problem}>
         <CopyButton
           text={`npx rlvr verify --rollout ${shellWord(`${dir}:${rollout.step}/${rollout.group}/${sample}`)} --explain`}
           label="Copy as command"
         />
-      </p>
+      </Judged>
     </article>
   );
 }
@@ -160,13 +160,21 @@ function Tokens({ rollout }: { rollout: Rollout }) {
   );
 }
 
-/** Judges the stored answer again and shows every test. */
-function Judged({ rollout, problem }: { rollout: Rollout; problem: Problem | null }) {
+/** Judges the stored answer again and shows every test; the child stands beside the button. */
+function Judged({
+  rollout,
+  problem,
+  children,
+}: {
+  rollout: Rollout;
+  problem: Problem | null;
+  children: ComponentChildren;
+}) {
   const [result, setResult] = useState<VerifyResult | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isRunning, setIsRunning] = useState(false);
-  if (problem === null) return <p class="muted">Its problem file is not readable here.</p>;
   const run = async () => {
+    if (problem === null) return;
     setIsRunning(true);
     setError(null);
     try {
@@ -179,9 +187,11 @@ function Judged({ rollout, problem }: { rollout: Rollout; problem: Problem | nul
   return (
     <>
       <p>
-        <button onClick={() => void run()} disabled={isRunning}>
+        <button onClick={() => void run()} disabled={isRunning || problem === null}>
           {isRunning ? "Judging…" : "Run again"}
-        </button>
+        </button>{" "}
+        {children}
+        {problem === null && <span class="muted"> Its problem file is not readable here.</span>}
         {error !== null && (
           <span class="error" role="alert">
             {" "}
@@ -189,7 +199,7 @@ function Judged({ rollout, problem }: { rollout: Rollout; problem: Problem | nul
           </span>
         )}
       </p>
-      {result !== null && <TestTable problem={problem} result={result} />}
+      {result !== null && problem !== null && <TestTable problem={problem} result={result} />}
     </>
   );
 }

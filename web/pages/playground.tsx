@@ -74,14 +74,19 @@ export function PlaygroundPage() {
             value={answer}
             onInput={(event) => setAnswer(event.currentTarget.value)}
           />
-          <label>
-            Language{" "}
-            <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
-              {["python", "cpp", "javascript", "java", "go", "rust", "bash"].map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
+          <p class="actions">
+            <label>
+              Language{" "}
+              <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
+                {["python", "cpp", "javascript", "java", "go", "rust", "bash"].map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <button class="primary" disabled={state.isRunning}>
+              {state.isRunning ? "Judging…" : "Judge"}
+            </button>
+          </p>
         </section>
         <section>
           <h2>Tests</h2>
@@ -123,11 +128,6 @@ export function PlaygroundPage() {
             Add a test
           </button>
         </section>
-        <p>
-          <button class="primary" disabled={state.isRunning}>
-            {state.isRunning ? "Judging…" : "Judge"}
-          </button>
-        </p>
       </form>
       {state.error !== null && (
         <p class="state error" role="alert">

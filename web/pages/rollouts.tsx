@@ -103,7 +103,7 @@ function Filters({ filter, change }: { filter: Filter; change: (part: Partial<Fi
     <input
       inputMode="decimal"
       aria-label={label}
-      placeholder={label}
+      placeholder={label.split(" ")[0]}
       value={filter[key] as string}
       onInput={(event) => change({ [key]: event.currentTarget.value })}
     />

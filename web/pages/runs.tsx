@@ -87,7 +87,7 @@ function RunTable({
 
 const COLUMNS = [
   <span class="hidden">Compare</span>,
-  ...["Run", "Status", "Preset", "Pass rate", "Before → after", "Step", "Time"],
+  ...["Run", "Status", "Pass rate", "Before → after", "Step", "Preset", "Time"],
 ];
 
 function RunRow({
@@ -122,7 +122,6 @@ function RunRow({
       <td>
         <Status status={status} />
       </td>
-      <td>{info?.preset ?? "–"}</td>
       <td>
         <Sparkline
           values={sparkline}
@@ -131,12 +130,18 @@ function RunRow({
       </td>
       <td>{before === null ? "–" : `${percent(before)} → ${percent(after)}`}</td>
       <td>{info === null ? step : `${step} / ${info.totalSteps}`}</td>
+      <td>{info?.preset ?? "–"}</td>
       <td title={info?.startedAt}>
-        {started === null || updatedAt === null
-          ? "–"
-          : status === "running"
-            ? duration(Date.now() - started)
-            : `${duration(Math.max(0, updatedAt - started))}, ${ago(started)}`}
+        {started === null || updatedAt === null ? (
+          "–"
+        ) : status === "running" ? (
+          duration(Date.now() - started)
+        ) : (
+          <>
+            {duration(Math.max(0, updatedAt - started))}{" "}
+            <span class="muted">started {ago(started)}</span>
+          </>
+        )}
       </td>
     </tr>
   );
