@@ -72,6 +72,17 @@ export class Graph implements Builder, GraphContent {
     const key = op === "loop" ? null : `${op}(${names})${JSON.stringify(attributes)}`;
     const known = key === null ? undefined : this.#known.get(key);
     if (known !== undefined) return known;
+    const outputs = this.#append(op, inputs, attributes);
+    if (key !== null) this.#known.set(key, outputs);
+    return outputs;
+  }
+
+  /** Applies a node's operation once more, to other inputs; never the same node as an equal one. */
+  repeat({ op, attributes }: Node, inputs: readonly Value[]): readonly Value[] {
+    return this.#append(op, inputs, attributes);
+  }
+
+  #append(op: OpName, inputs: readonly Value[], attributes: Attributes): readonly Value[] {
     const flows = OPS[op].gradient !== null && inputs.some((input) => input.gradient);
     const outputs = OPS[op].outputs(inputs, attributes).map(({ dtype, shape }) => ({
       name: this.#nextName(op),
@@ -80,7 +91,6 @@ export class Graph implements Builder, GraphContent {
       gradient: flows && dtype === "f32",
     }));
     this.nodes.push({ op, inputs, outputs, attributes });
-    if (key !== null) this.#known.set(key, outputs);
     return outputs;
   }
 

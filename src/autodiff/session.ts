@@ -20,6 +20,8 @@ export interface CompileOptions {
   arena: boolean;
   /** Threads wait asleep, or spin for 50 µs first, which pays where operations are that short. */
   threadsWait?: "asleep" | "briefly";
+  /** Run equal nodes each on its own, as gradient checkpointing needs; else they are merged. */
+  keepCopies?: boolean;
 }
 
 /** A float32 tensor over `data`, which is not copied; one dimension when no shape is given. */
@@ -119,7 +121,7 @@ const SPINNING = {
 /** Compiles a graph for the CPU. */
 export async function compile(
   graph: GraphContent,
-  { threads, arena, threadsWait = "asleep" }: CompileOptions,
+  { threads, arena, keepCopies = false, threadsWait = "asleep" }: CompileOptions,
 ): Promise<CompiledGraph> {
   const session = await ort.InferenceSession.create(emitModel(graph), {
     executionProviders: ["cpu"],
@@ -131,7 +133,12 @@ export async function compile(
     enableMemPattern: false,
     graphOptimizationLevel: "all",
     logSeverityLevel: 3,
-    extra: { session: { intra_op: SPINNING[threadsWait], force_spinning_stop: "1" } },
+    extra: {
+      session: { intra_op: SPINNING[threadsWait], force_spinning_stop: "1" },
+      ...(keepCopies && {
+        optimization: { disable_specified_optimizers: "CommonSubexpressionElimination" },
+      }),
+    },
   });
   return new CompiledGraph(session, graph);
 }

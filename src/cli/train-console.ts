@@ -6,6 +6,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OnProgress } from "../core/progress.js";
 import { type HealthEvent, type MetricsRecord, runPaths } from "../core/run.js";
+import { gigabytes } from "../train/memory.js";
 import type { TrainEvent, TrainSummary } from "../train/train.js";
 import { openProgress } from "./progress.js";
 
@@ -61,6 +62,8 @@ export function describeEvent(event: TrainEvent): string {
       const from = fromStep === 0 ? "" : `; going on after step ${fromStep}`;
       return `${info.name}: ${info.totalSteps} steps, seed ${info.seed}, sandbox isolation ${info.isolation}${from}\n${batches}\nrun directory ${dir}`;
     }
+    case "memory":
+      return `memory: about ${gigabytes(event.estimate.bytes)} needed, ${gigabytes(event.offered)} free`;
     case "notice":
       return `note: ${event.message}`;
     case "metrics":

@@ -78,8 +78,7 @@ const modelKeys = group({
     engines: VERL,
   }),
   enable_gradient_checkpointing: key(z.boolean().default(true), {
-    doc: "Recompute activations instead of keeping them.",
-    engines: VERL,
+    doc: "Keep each layer's input only and compute the layer again for its gradient: less memory, a longer update.",
   }),
   use_remove_padding: key(z.boolean().default(true), {
     doc: "Pack sequences without padding.",
@@ -280,8 +279,7 @@ export const criticKeys = group({
       doc: "Model whose body the critic starts from; null takes the policy's.",
     }),
     enable_gradient_checkpointing: key(z.boolean().default(true), {
-      doc: "Recompute activations instead of keeping them.",
-      engines: VERL,
+      doc: "The same for the critic.",
     }),
     use_remove_padding: key(z.boolean().default(true), {
       doc: "Pack sequences without padding.",
@@ -295,6 +293,10 @@ export const criticKeys = group({
   ppo_micro_batch_size_per_gpu: key(count.nullable().default(null), {
     doc: "Completions held in memory at once; null takes the actor's.",
     unit: "completions",
+  }),
+  ppo_max_token_len_per_gpu: key(count.nullable().default(null), {
+    doc: "Most tokens, padding included, in a micro-batch, with the actor's `use_dynamic_bsz`; null takes the actor's.",
+    unit: "tokens",
   }),
   ppo_epochs: key(count.nullable().default(null), {
     doc: "Passes of the critic over the rollouts of a step; null takes the actor's.",

@@ -174,6 +174,11 @@ export const configSchema = z.strictObject({
       doc: "Threads of the tensor runtime; null takes one per processor core, at most 8.",
       engines: EMBEDDED,
     }),
+    memory_mb: key(count.nullable().default(null), {
+      doc: "Most memory a run may need by the estimate made before it; null takes what the machine has free.",
+      unit: "MB",
+      engines: EMBEDDED,
+    }),
   }),
   launch: group({
     python: key(z.string().default("python3"), {

@@ -118,7 +118,8 @@ function derivedOverrides({ config, release }: OverrideSources): Override[] {
   };
   // The chapter gives actor, reference and critic one token budget; veRL's critic has its own.
   if (actor.use_dynamic_bsz) {
-    set("critic.ppo_max_token_len_per_gpu", actor.ppo_max_token_len_per_gpu);
+    const own = config.critic.ppo_max_token_len_per_gpu;
+    set("critic.ppo_max_token_len_per_gpu", own ?? actor.ppo_max_token_len_per_gpu);
   }
   if (!actor.use_dynamic_bsz && actor.ppo_micro_batch_size_per_gpu !== null) {
     const micro = actor.ppo_micro_batch_size_per_gpu;

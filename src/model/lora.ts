@@ -14,7 +14,7 @@ import type { RandomStream } from "../core/random.js";
 import { readFloatTensors, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader } from "../formats/safetensors-header.js";
 import { layerNames, type ModelConfig, parameterShapes } from "./config.js";
-import { Parameters } from "./parameters.js";
+import { Parameters, type ParameterShapes } from "./parameters.js";
 
 /** What an adapter changes and how strongly. */
 export interface LoraConfig {
@@ -33,6 +33,12 @@ export interface Adapter {
    * frozen one of that name.
    */
   parameters: Parameters;
+}
+
+/** An adapter as a graph sees it. */
+export interface AdapterShapes {
+  scale: number;
+  parameters: ParameterShapes;
 }
 
 /** Every projection of a layer: PEFT's `all-linear`. */
@@ -59,10 +65,28 @@ const CONFIG_FILE = "adapter_config.json";
  */
 export function createAdapter(
   config: ModelConfig,
-  { rank, alpha, targets }: LoraConfig,
+  lora: LoraConfig,
   stream: RandomStream,
   trained: ReadonlyMap<string, readonly number[]> = new Map(),
 ): Adapter {
+  const parameters = new Parameters(new Map([...adapterShapes(config, lora), ...trained]));
+  for (const name of parameters.names.filter((name) => name.endsWith("lora_A.weight"))) {
+    const view = parameters.view(name);
+    const bound = 1 / Math.sqrt(parameters.shape(name)[1]);
+    for (let i = 0; i < view.length; i++) view[i] = bound * (2 * stream.next() - 1);
+  }
+  return { scale: lora.alpha / lora.rank, parameters };
+}
+
+/**
+ * The factors' shapes by name.
+ *
+ * @throws {ConfigError} if a target is no projection of the model.
+ */
+export function adapterShapes(
+  config: ModelConfig,
+  { rank, targets }: LoraConfig,
+): Map<string, readonly number[]> {
   const unknown = targets.find((name) => !ALL_LINEAR.some((known) => known === name));
   if (unknown !== undefined || targets.length === 0) {
     throw new ConfigError(
@@ -79,14 +103,7 @@ export function createAdapter(
       shapes.set(`${PREFIX}${name}.lora_B.weight`, [out, rank]);
     }
   }
-  for (const [name, shape] of trained) shapes.set(name, shape);
-  const parameters = new Parameters(shapes);
-  for (const name of parameters.names.filter((name) => name.endsWith("lora_A.weight"))) {
-    const view = parameters.view(name);
-    const bound = 1 / Math.sqrt(parameters.shape(name)[1]);
-    for (let i = 0; i < view.length; i++) view[i] = bound * (2 * stream.next() - 1);
-  }
-  return { scale: alpha / rank, parameters };
+  return shapes;
 }
 
 /** The module and factor that a tensor name of an adapter stands for; null for a whole tensor. */

@@ -61,6 +61,22 @@ export class Parameters {
   }
 }
 
+/** What a graph needs to know of parameters: names and shapes. */
+export type ParameterShapes = Pick<Parameters, "names" | "shape" | "has">;
+
+/** Parameters without memory, for looking at a graph before a model is read. */
+export function shapesOnly(shapes: ReadonlyMap<string, readonly number[]>): ParameterShapes {
+  return {
+    names: [...shapes.keys()],
+    has: (name) => shapes.has(name),
+    shape: (name) => {
+      const shape = shapes.get(name);
+      if (shape === undefined) throw new ShapeError(`the model has no parameter ${name}`);
+      return shape;
+    },
+  };
+}
+
 /**
  * Parameters of a model that has learned nothing: norms 1, biases 0, weights normal with standard
  * deviation `deviation` (transformers' `initializer_range`), drawn in the order of the names.

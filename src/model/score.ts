@@ -7,8 +7,8 @@ import { type CompiledGraph, compile, scalarTensor } from "../autodiff/session.j
 import { microBatches, packBatch, type Sequence } from "./batch.js";
 import type { ModelConfig } from "./config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
-import type { Adapter } from "./lora.js";
-import type { Parameters } from "./parameters.js";
+import type { Adapter, AdapterShapes } from "./lora.js";
+import type { Parameters, ParameterShapes } from "./parameters.js";
 import { ropeTableSource } from "./rope.js";
 import { declareDecoderInputs, declareParameters, hiddenStates, logitsOf } from "./transformer.js";
 import { valuesOf } from "./value-head.js";
@@ -45,20 +45,7 @@ export class Scorer {
     parameters: Parameters,
     { threads, kind, adapter = null }: ScorerOptions,
   ): Promise<Scorer> {
-    const graph = new Graph();
-    const declared = declareParameters(graph, parameters, { gradient: false, adapter });
-    const inputs = declareDecoderInputs(graph, config);
-    const rows = graph.input("rows", "i64", ["R"]);
-    const { hidden } = hiddenStates(graph, config, declared, inputs);
-    const chosen = graph.gatherRows(hidden, rows);
-    if (kind === "critic") graph.output(valuesOf(graph, declared, chosen), "values");
-    else {
-      const targets = graph.input("targets", "i64", ["R"]);
-      const temperature = graph.input("temperature", "f32", []);
-      const logits = graph.div(logitsOf(graph, config, declared, chosen), temperature);
-      graph.output(graph.tokenLogprob(logits, targets), "logprobs");
-      graph.output(graph.entropy(logits), "entropies");
-    }
+    const graph = scoreGraph(config, parameters, { kind, adapter });
     const feeds = parameterFeeds(parameters, adapter);
     return new Scorer(await compile(graph, { threads, arena: false }), kind, { config, feeds });
   }
@@ -126,6 +113,29 @@ export class Scorer {
     }
     return results;
   }
+}
+
+/** Builds the forward pass; no weights are needed. */
+export function scoreGraph(
+  config: ModelConfig,
+  parameters: ParameterShapes,
+  { kind, adapter }: { kind: "policy" | "critic"; adapter: AdapterShapes | null },
+): Graph {
+  const graph = new Graph();
+  const declared = declareParameters(graph, parameters, { gradient: false, adapter });
+  const inputs = declareDecoderInputs(graph, config);
+  const rows = graph.input("rows", "i64", ["R"]);
+  const { hidden } = hiddenStates(graph, config, declared, inputs);
+  const chosen = graph.gatherRows(hidden, rows);
+  if (kind === "critic") graph.output(valuesOf(graph, declared, chosen), "values");
+  else {
+    const targets = graph.input("targets", "i64", ["R"]);
+    const temperature = graph.input("temperature", "f32", []);
+    const logits = graph.div(logitsOf(graph, config, declared, chosen), temperature);
+    graph.output(graph.tokenLogprob(logits, targets), "logprobs");
+    graph.output(graph.entropy(logits), "entropies");
+  }
+  return graph;
 }
 
 /** Where each sequence's response tokens start in an array of all; the last entry is their number. */

@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import { randomStream } from "../core/random.js";
 import { packBatch } from "./batch.js";
 import type { ModelConfig } from "./config.js";
+import { ALL_LINEAR, createAdapter } from "./lora.js";
 import { initialParameters } from "./parameters.js";
 import { type LossBuilder, TrainableModel } from "./trainable.js";
-import { criticParameters } from "./value-head.js";
+import { VALUE_HEAD, criticParameters } from "./value-head.js";
 
 const config: ModelConfig = {
   architecture: "qwen2",
@@ -31,6 +32,17 @@ const logLoss: LossBuilder = (graph, logits, { targets }) => ({
   loss: graph.neg(graph.reduceMean(graph.tokenLogprob(logits, targets))),
 });
 
+const squareLoss: LossBuilder = (graph, values) => {
+  const error = graph.sub(values, graph.scalar(1));
+  return { loss: graph.reduceMean(graph.mul(error, error)) };
+};
+/** A critic whose head is not 0, so that its body has a gradient. */
+function criticOf(model: ModelConfig, weights: typeof parameters) {
+  const critic = criticParameters(model, weights);
+  critic.view(VALUE_HEAD).fill(0.3);
+  return critic;
+}
+
 describe("TrainableModel", () => {
   test("gives the same bits in every run with two threads", async () => {
     const stream = randomStream("few ids, often repeated");
@@ -52,6 +64,43 @@ describe("TrainableModel", () => {
     }
     await model.dispose();
   });
+
+  test.each(["policy", "critic", "adapter"])(
+    "gives the same bits with checkpointing, %s",
+    async (what) => {
+      const deep = { ...config, layers: 3, tiedEmbeddings: false };
+      const weights = initialParameters(deep, randomStream("deep"), 0.2);
+      const lora = { rank: 2, alpha: 4, targets: ALL_LINEAR };
+      const adapter = what === "adapter" ? createAdapter(deep, lora, randomStream("A")) : null;
+      // B starts at 0, which would leave A without a gradient.
+      adapter?.parameters.data.forEach((value, i, all) => (all[i] = value + 0.1));
+      const batch = packBatch([
+        { prompt: [3, 4, 5], response: [6, 7, 8, 2] },
+        { prompt: [9], response: [10, 11] },
+      ]);
+      const results = [];
+      for (const checkpointing of [false, true]) {
+        const model = await TrainableModel.create(
+          deep,
+          what === "critic" ? criticOf(deep, weights) : weights,
+          {
+            threads: 1,
+            kind: what === "critic" ? "critic" : "policy",
+            loss: what === "critic" ? squareLoss : logLoss,
+            adapter,
+            checkpointing,
+          },
+        );
+        results.push(await model.accumulate(batch), model.gradients.slice());
+        await model.dispose();
+      }
+      expect(results[2]).toEqual(results[0]);
+      expect(results[3]).toEqual(results[1]);
+      expect((results[1] as Float32Array).every((value) => value !== 0 || what !== "adapter")).toBe(
+        true,
+      );
+    },
+  );
 
   test("feeds the inputs that the loss declares and refuses when one is absent", async () => {
     const critic = criticParameters(config, parameters);

@@ -11,8 +11,8 @@ import { ConfigError } from "../core/errors.js";
 import type { TrainBatch } from "./batch.js";
 import { EMBEDDING, type ModelConfig } from "./config.js";
 import { batchFeeds, causalMaskSource, parameterFeeds, ropeFeeds } from "./feeds.js";
-import type { Adapter } from "./lora.js";
-import type { Parameters } from "./parameters.js";
+import type { Adapter, AdapterShapes } from "./lora.js";
+import type { Parameters, ParameterShapes } from "./parameters.js";
 import { ropeTableSource } from "./rope.js";
 import { declareDecoderInputs, declareParameters, hiddenStates, logitsOf } from "./transformer.js";
 import { valuesOf } from "./value-head.js";
@@ -39,6 +39,8 @@ export interface TrainableOptions {
   loss: LossBuilder;
   /** Trained instead of the parameters, which then stay as they are. */
   adapter?: Adapter | null;
+  /** Keep each layer's input only, and compute the layer again for its gradient. */
+  checkpointing?: boolean;
 }
 
 const GRADIENT = "gradient.";
@@ -101,26 +103,12 @@ export class TrainableModel {
   static async create(
     config: ModelConfig,
     parameters: Parameters,
-    { threads, kind, loss: buildLoss, adapter = null }: TrainableOptions,
+    options: TrainableOptions,
   ): Promise<TrainableModel> {
-    const graph = new Graph();
-    const declared = declareParameters(graph, parameters, { gradient: true, adapter });
-    const inputs = declareDecoderInputs(graph, config);
-    const rows = graph.input("rows", "i64", ["R"]);
-    const targets = graph.input("targets", "i64", ["R"]);
-    const ownInputs = new Set(graph.inputs.map(({ name }) => name));
-    const { hidden, embedded } = hiddenStates(graph, config, declared, inputs);
-    const chosen = graph.gatherRows(hidden, rows, { distinct: true });
-    const head =
-      kind === "critic"
-        ? valuesOf(graph, declared, chosen)
-        : logitsOf(graph, config, declared, chosen);
-    const { loss, outputs = {} } = buildLoss(graph, head, { targets });
-    graph.output(loss, "loss");
-    for (const [name, value] of Object.entries(outputs)) graph.output(value, name);
+    const { threads, adapter = null, checkpointing = false } = options;
+    const { graph, ownInputs } = trainGraph(config, parameters, options);
+    const compiled = await compile(graph, { threads, arena: true, keepCopies: checkpointing });
     const trained = adapter?.parameters ?? parameters;
-    declareGradients(graph, { loss, embedded, trained, kind, config });
-    const compiled = await compile(graph, { threads, arena: true });
     const feeds = parameterFeeds(parameters, adapter);
     return new TrainableModel(graph, compiled, { config, trained, feeds, ownInputs });
   }
@@ -190,6 +178,41 @@ export class TrainableModel {
   }
 }
 
+/** A graph's options as far as its shape goes: no weights are needed. */
+export type TrainGraphOptions = Omit<TrainableOptions, "threads" | "adapter"> & {
+  adapter?: AdapterShapes | null;
+};
+
+/**
+ * Builds forward pass, loss and gradients as one graph, with the names of the inputs that are not
+ * the loss's own.
+ */
+export function trainGraph(
+  config: ModelConfig,
+  parameters: ParameterShapes,
+  { kind, loss: buildLoss, adapter = null, checkpointing = false }: TrainGraphOptions,
+): { graph: Graph; ownInputs: Set<string> } {
+  const graph = new Graph();
+  const declared = declareParameters(graph, parameters, { gradient: true, adapter });
+  const inputs = declareDecoderInputs(graph, config);
+  const rows = graph.input("rows", "i64", ["R"]);
+  const targets = graph.input("targets", "i64", ["R"]);
+  const ownInputs = new Set(graph.inputs.map(({ name }) => name));
+  const { hidden, stream } = hiddenStates(graph, config, declared, inputs);
+  const chosen = graph.gatherRows(hidden, rows);
+  const head =
+    kind === "critic"
+      ? valuesOf(graph, declared, chosen)
+      : logitsOf(graph, config, declared, chosen);
+  const { loss, outputs = {} } = buildLoss(graph, head, { targets });
+  graph.output(loss, "loss");
+  for (const [name, value] of Object.entries(outputs)) graph.output(value, name);
+  const trained = adapter?.parameters ?? parameters;
+  const checkpoints = checkpointing ? stream : [];
+  declareGradients(graph, { loss, embedded: stream[0], trained, checkpoints, kind, config });
+  return { graph, ownInputs };
+}
+
 /**
  * Adds the gradient outputs. The embedding's lookup is left out: its gradient is a table of the
  * vocabulary's size for a few rows, and is summed into the array of gradients directly. What remains
@@ -201,12 +224,14 @@ function declareGradients(
     loss,
     embedded,
     trained,
+    checkpoints,
     kind,
     config,
   }: {
     loss: Value;
     embedded: Value;
-    trained: Parameters;
+    trained: ParameterShapes;
+    checkpoints: readonly Value[];
     kind: "policy" | "critic";
     config: ModelConfig;
   },
@@ -216,7 +241,7 @@ function declareGradients(
   const inputByName = new Map(graph.inputs.map((input) => [input.name, input]));
   const wrt = names.map((name) => inputByName.get(name) as Value);
   const rows = trained.has(EMBEDDING) ? [embedded] : [];
-  const found = gradients(graph, loss, [...wrt, ...rows], rows);
+  const found = gradients(graph, loss, [...wrt, ...rows], { leaves: rows, checkpoints });
   found.forEach((gradient, i) => {
     graph.output(gradient, i < names.length ? GRADIENT + names[i] : EMBEDDED_GRADIENT);
   });

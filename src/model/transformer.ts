@@ -9,8 +9,8 @@
 import type { Dim, Graph, Value } from "../autodiff/graph.js";
 import { productDim } from "../autodiff/shape.js";
 import { EMBEDDING, FINAL_NORM, HEAD, layerNames, type ModelConfig } from "./config.js";
-import { type Adapter, factorOf } from "./lora.js";
-import type { Parameters } from "./parameters.js";
+import { type AdapterShapes, factorOf } from "./lora.js";
+import type { ParameterShapes } from "./parameters.js";
 
 /** What the decoder reads besides parameters. */
 export interface DecoderInputs {
@@ -42,8 +42,8 @@ const BLOCKS = 4;
  */
 export function declareParameters(
   graph: Graph,
-  parameters: Parameters,
-  { gradient, adapter = null }: { gradient: boolean; adapter?: Adapter | null },
+  parameters: ParameterShapes,
+  { gradient, adapter = null }: { gradient: boolean; adapter?: AdapterShapes | null },
 ): Record<string, Value> {
   const declared: Record<string, Value> = {};
   const isFrozen = adapter !== null;
@@ -79,8 +79,8 @@ export function declareDecoderInputs(graph: Graph, config: ModelConfig): Decoder
 /**
  * Adds the decoder up to its final norm.
  *
- * @returns Hidden states [B*T, D]; the embedded tokens they started from; and per layer the keys and
- *   values seen so far, the cache's first.
+ * @returns Hidden states [B*T, D]; the residual stream [B*T, D] before each layer and after the last,
+ *   embedded tokens first; and per layer the keys and values seen so far, the cache's first.
  */
 export function hiddenStates(
   graph: Graph,
@@ -88,12 +88,12 @@ export function hiddenStates(
   parameters: Readonly<Record<string, Value>>,
   inputs: DecoderInputs,
   cache: KeyValueCache | null = null,
-): { hidden: Value; embedded: Value; keys: Value[]; values: Value[] } {
+): { hidden: Value; stream: Value[]; keys: Value[]; values: Value[] } {
   const [keys, values]: [Value[], Value[]] = [[], []];
   const { enter, leave, project } = projections(graph, parameters, cache === null);
   const mask = maskOfGroups(graph, inputs.mask, config.heads / config.kvHeads);
-  const embedded = graph.gatherRows(parameters[EMBEDDING], inputs.ids);
-  let x = embedded;
+  let x = graph.gatherRows(parameters[EMBEDDING], inputs.ids);
+  const stream = [x];
   for (let layer = 0; layer < config.layers; layer++) {
     const names = layerNames(layer);
     const norm = (y: Value, name: string) =>
@@ -118,9 +118,10 @@ export function hiddenStates(
     const again = enter(norm(x, names.outputNorm));
     const mixed = graph.swiglu(project(again, names.gate), project(again, names.up));
     x = graph.add(x, leave(project(mixed, names.down)));
+    stream.push(x);
   }
   const hidden = graph.rmsNorm(x, parameters[FINAL_NORM], config.normEpsilon);
-  return { hidden, embedded, keys, values };
+  return { hidden, stream, keys, values };
 }
 
 /** Linear layers by name, their adapters included, and the way into and out of their layout. */

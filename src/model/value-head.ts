@@ -5,18 +5,23 @@
  * rewards, whatever the body holds.
  */
 import type { Graph, Value } from "../autodiff/graph.js";
-import { HEAD, type ModelConfig } from "./config.js";
+import { HEAD, type ModelConfig, parameterShapes } from "./config.js";
 import { Parameters } from "./parameters.js";
 
 /** Name of the value head's weight, [1, D]. */
 export const VALUE_HEAD = "value_head.weight";
 
-/** A critic's parameters: a copy of a policy's body, and a value head of zeros. */
-export function criticParameters(config: ModelConfig, policy: Parameters): Parameters {
-  const shapes = policy.shapes();
+/** Shapes of a critic's parameters: a policy's without its head, and the value head. */
+export function criticShapes(config: ModelConfig): Map<string, readonly number[]> {
+  const shapes = new Map<string, readonly number[]>(parameterShapes(config));
   shapes.delete(HEAD);
   shapes.set(VALUE_HEAD, [1, config.hiddenSize]);
-  const critic = new Parameters(shapes);
+  return shapes;
+}
+
+/** A critic's parameters: a copy of a policy's body, and a value head of zeros. */
+export function criticParameters(config: ModelConfig, policy: Parameters): Parameters {
+  const critic = new Parameters(criticShapes(config));
   for (const name of critic.names) {
     if (name !== VALUE_HEAD) critic.view(name).set(policy.view(name));
   }

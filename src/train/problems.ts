@@ -1,6 +1,8 @@
 /** The problems of a run: read, checked, narrowed, and turned into the prompts the policy reads. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { Config } from "../config/schema.js";
+import { fileList } from "../config/settings.js";
 import { ConfigError, DataError } from "../core/errors.js";
 import { type Problem, problemSchema } from "../core/problem.js";
 import { readJsonl } from "../formats/jsonl.js";
@@ -28,6 +30,28 @@ export interface PromptLimits {
   maxSamples: number | null;
   shuffle: boolean;
   seed: number;
+}
+
+/** The problems that a config names, with those of validation; null without any. */
+export async function loadData(
+  config: Config,
+  tokenizer: Tokenizer,
+): Promise<{ train: PromptSet; val: PromptSet | null }> {
+  const { data } = config;
+  const read = (key: "train_files" | "val_files", most: number) =>
+    loadPrompts(fileList(data[key]), tokenizer, {
+      key: `data.${key}`,
+      maxPromptLength: data.max_prompt_length,
+      filterOverlong: data.filter_overlong_prompts,
+      maxSamples: most === -1 ? null : most,
+      shuffle: data.shuffle,
+      seed: data.seed ?? config.seed,
+    });
+  return {
+    train: await read("train_files", data.train_max_samples),
+    val:
+      fileList(data.val_files).length === 0 ? null : await read("val_files", data.val_max_samples),
+  };
 }
 
 /**

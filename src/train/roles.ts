@@ -14,10 +14,10 @@ import { ALL_LINEAR, type Adapter, type LoraConfig, createAdapter } from "../mod
 import type { Parameters as ModelParameters } from "../model/parameters.js";
 import { Sampler } from "../model/sample.js";
 import { Scorer } from "../model/score.js";
-import type { Tokenizer } from "../model/tokenizer.js";
+import { type Tokenizer, loadTokenizer } from "../model/tokenizer.js";
 import { TrainableModel } from "../model/trainable.js";
 import { criticParameters } from "../model/value-head.js";
-import { loadModel } from "../model/weights.js";
+import { loadModel, loadModelConfig } from "../model/weights.js";
 import { klKind } from "./kl.js";
 import { policyLossGraph, valueLossGraph } from "./loss-graph.js";
 import type { PolicyLossMode } from "./loss.js";
@@ -57,19 +57,37 @@ export interface Roles {
 }
 
 /**
+ * Reads what there is to know of a run's models without their weights; `critic` is null without one.
+ *
+ * @throws {ConfigError} if no model is named.
+ * @throws {CheckpointError} if a model directory is incomplete.
+ */
+export async function inspectModels(
+  config: Config,
+): Promise<{ policy: ModelConfig; critic: ModelConfig | null; tokenizer: Tokenizer }> {
+  const path = policyPath(config);
+  const policy = await loadModelConfig(path);
+  const tokenizer = await loadTokenizer(path, policy.eosTokenIds);
+  const own = config.critic.model.path;
+  const critic = own === null ? policy : await loadModelConfig(own);
+  return { policy, critic: usesCritic(config) ? critic : null, tokenizer };
+}
+
+function policyPath({ actor_rollout_ref: { model } }: Config): string {
+  if (model.path !== null) return model.path;
+  throw new ConfigError(
+    "actor_rollout_ref.model.path: expected a model directory, found nothing; set MODEL_PATH or use a preset",
+  );
+}
+
+/**
  * Loads the models of a run.
  *
  * @throws {ConfigError} if no model is named.
  * @throws {CheckpointError} if a model directory is incomplete or the critic's does not fit.
  */
 export async function loadRoles(config: Config): Promise<Roles> {
-  const { path } = config.actor_rollout_ref.model;
-  if (path === null) {
-    throw new ConfigError(
-      "actor_rollout_ref.model.path: expected a model directory, found nothing; set MODEL_PATH or use a preset",
-    );
-  }
-  const { config: model, parameters, tokenizer } = await loadModel(path);
+  const { config: model, parameters, tokenizer } = await loadModel(policyPath(config));
   const threads = engineThreads(config);
   const lora = makeLora(config, model);
   const adapter = lora?.adapter ?? null;
@@ -80,6 +98,7 @@ export async function loadRoles(config: Config): Promise<Roles> {
     kind: "policy",
     loss: policyLossGraph(policyTerms(config)),
     adapter,
+    checkpointing: config.actor_rollout_ref.model.enable_gradient_checkpointing,
   });
   const critic = usesCritic(config) ? await loadCritic(config, model, frozen, threads) : null;
   const sampler = await Sampler.create(model, parameters, { threads, adapter });
@@ -106,13 +125,22 @@ export async function loadRoles(config: Config): Promise<Roles> {
 
 /** The adapter that `lora_rank` asks for; A is drawn from the seed and B is 0, so it changes nothing. */
 function makeLora(config: Config, model: ModelConfig): Roles["lora"] {
-  const { lora_rank: rank, lora_alpha: alpha, target_modules } = config.actor_rollout_ref.model;
-  if (rank === 0) return null;
-  const targets = target_modules === "all-linear" ? ALL_LINEAR : [target_modules].flat();
-  const settings = { rank, alpha, targets };
+  const settings = loraSettings(config);
+  if (settings === null) return null;
   return {
     adapter: createAdapter(model, settings, randomStream(config.seed, "lora")),
     settings,
+  };
+}
+
+/** The adapter's settings; null without LoRA. */
+export function loraSettings({ actor_rollout_ref: { model } }: Config): LoraConfig | null {
+  const { lora_rank: rank, lora_alpha: alpha, target_modules } = model;
+  if (rank === 0) return null;
+  return {
+    rank,
+    alpha,
+    targets: target_modules === "all-linear" ? ALL_LINEAR : [target_modules].flat(),
   };
 }
 
@@ -148,6 +176,7 @@ async function loadCritic(
     threads,
     kind: "critic",
     loss: valueLossGraph(config.critic.cliprange_value),
+    checkpointing: config.critic.model.enable_gradient_checkpointing,
   });
 }
 

@@ -64,7 +64,7 @@ export interface SamplingPlan {
 }
 
 /** Completions in one call of the sampler; more cost memory and gain no speed. */
-const SAMPLER_BATCH = 256;
+export const SAMPLER_BATCH = 256;
 /** Keeps an inverse-CDF draw inside the table. */
 const LARGEST_UNIFORM = 0.999999;
 

@@ -7,6 +7,7 @@
 import type { Config } from "../config/schema.js";
 import { SandboxError } from "../core/errors.js";
 import { randomStream } from "../core/random.js";
+import type { ModelConfig } from "../model/config.js";
 import type { Scorer } from "../model/score.js";
 import { type EstimatorName, estimateAdvantages } from "./advantages.js";
 import { type RolloutBatch, gather, makeBatch, spread } from "./batch.js";
@@ -185,6 +186,15 @@ function toMember(rollout: JudgedRollout) {
   };
 }
 
+/** Most padded tokens of one scoring pass. */
+export function scoringTokens(
+  { actor_rollout_ref: { actor } }: Config,
+  model: ModelConfig,
+): number {
+  const byVocabulary = Math.floor(SCORE_FLOATS / model.vocabSize);
+  return Math.min(actor.ppo_max_token_len_per_gpu, byVocabulary);
+}
+
 /** Scores the batch under the policy that sampled it, the reference policy and the critic. */
 async function scoreBatch(
   roles: Roles,
@@ -192,10 +202,7 @@ async function scoreBatch(
   config: Config,
   clock: Clock,
 ): Promise<Scores> {
-  const microBatchTokens = Math.min(
-    config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu,
-    Math.floor(SCORE_FLOATS / roles.config.vocabSize),
-  );
+  const microBatchTokens = scoringTokens(config, roles.config);
   const options = { temperature: config.actor_rollout_ref.rollout.temperature, microBatchTokens };
   const policy = (scorer: Scorer) => scorer.scorePolicy(batch.sequences, options);
   const old = await policy(roles.policy.scorer);

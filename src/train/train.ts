@@ -16,7 +16,6 @@ import { join, resolve } from "node:path";
 import { describeBatches } from "../config/checks.js";
 import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
 import type { Config } from "../config/schema.js";
-import { fileList } from "../config/settings.js";
 import { RlvrError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
 import {
@@ -40,10 +39,11 @@ import {
 } from "./checkpoint.js";
 import { batchesPerEpoch } from "./data-order.js";
 import { HealthMonitor } from "./health.js";
+import { type MemoryEstimate, checkMemory, estimateMemory, offeredMemory } from "./memory.js";
 import { configNotices, preflight } from "./preflight.js";
-import { loadPrompts } from "./problems.js";
+import { loadData } from "./problems.js";
 import { findCheckpoint, openResumePoint } from "./resume.js";
-import { loadRoles } from "./roles.js";
+import { inspectModels, loadRoles } from "./roles.js";
 import { type Prompt, type RolloutMakers, toRecord } from "./rollout.js";
 import { lockRun } from "./run-lock.js";
 import { holdsRun, makeRunFolders, truncateRun, writeHealth, writeMetrics } from "./run-log.js";
@@ -54,6 +54,7 @@ import { validate } from "./validate.js";
 /** What training tells while it runs. */
 export type TrainEvent =
   | { kind: "started"; info: RunInfo; dir: string; batches: string; fromStep: number }
+  | { kind: "memory"; estimate: MemoryEstimate; offered: number }
   | { kind: "notice"; message: string }
   | { kind: "metrics"; record: MetricsRecord }
   | { kind: "health"; event: HealthEvent }
@@ -145,37 +146,27 @@ async function openRun(resolved: ResolvedConfig, options: TrainOptions): Promise
   const { dir, name } = runDirectory(resolved);
   const notify = (message: string) => options.onEvent?.({ kind: "notice", message });
   const checkpoint = await findCheckpoint(config, dir);
-  const roles = await loadRoles(config);
-  const { data, trainer } = config;
-  const seed = data.seed ?? config.seed;
-  const limits = {
-    maxPromptLength: data.max_prompt_length,
-    filterOverlong: data.filter_overlong_prompts,
-    shuffle: data.shuffle,
-    seed,
-  };
-  const all = (count: number) => (count === -1 ? null : count);
-  const trainSet = await loadPrompts(fileList(data.train_files), roles.tokenizer, {
-    ...limits,
-    key: "data.train_files",
-    maxSamples: all(data.train_max_samples),
-  });
-  const valFiles = fileList(data.val_files);
-  const valSet =
-    valFiles.length === 0
-      ? null
-      : await loadPrompts(valFiles, roles.tokenizer, {
-          ...limits,
-          key: "data.val_files",
-          maxSamples: all(data.val_max_samples),
-        });
+  const models = await inspectModels(config);
+  const { train: trainSet, val: valSet } = await loadData(config, models.tokenizer);
   const dropped = trainSet.dropped + (valSet?.dropped ?? 0);
   if (dropped > 0) notify(`${dropped} problems left out: prompt over data.max_prompt_length`);
+  const prompts = [...trainSet.prompts, ...(valSet?.prompts ?? [])];
+  const estimate = estimateMemory({
+    config,
+    ...models,
+    longestPrompt: prompts.reduce((longest, { ids }) => Math.max(longest, ids.length), 1),
+    validations: (valSet?.prompts.length ?? 0) * config.actor_rollout_ref.rollout.val_kwargs.n,
+  });
+  const offered = offeredMemory();
+  checkMemory(estimate, config, offered);
+  options.onEvent?.({ kind: "memory", estimate, offered });
+  const roles = await loadRoles(config);
+  const { data, trainer } = config;
   const order = {
     size: trainSet.prompts.length,
     batchSize: data.train_batch_size,
     shuffle: data.shuffle,
-    seed,
+    seed: data.seed ?? config.seed,
   };
   const stepsPerEpoch = batchesPerEpoch(order);
   const totalSteps = trainer.total_training_steps ?? stepsPerEpoch * trainer.total_epochs;

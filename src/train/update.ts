@@ -68,7 +68,7 @@ export function updatePlan(
     epochs: own.ppo_epochs ?? actor.ppo_epochs,
     miniBatch,
     microBatch: actor.use_dynamic_bsz
-      ? { tokens: actor.ppo_max_token_len_per_gpu }
+      ? { tokens: own.ppo_max_token_len_per_gpu ?? actor.ppo_max_token_len_per_gpu }
       : { completions: micro ?? miniBatch },
     aggregation: own.loss_agg_mode ?? actor.loss_agg_mode,
     lossScale: actor.loss_scale_factor ?? config.data.max_response_length,

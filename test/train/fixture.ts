@@ -6,14 +6,19 @@ import { type ResolvedConfig, resolveConfig } from "../../src/config/resolve.js"
 import { SandboxError } from "../../src/core/errors.js";
 import { randomStream } from "../../src/core/random.js";
 import { type MetricsRecord, readLines, runPaths } from "../../src/core/run.js";
+import type { ModelConfig } from "../../src/model/config.js";
 import { initialParameters } from "../../src/model/parameters.js";
 import { loadModel, saveModel } from "../../src/model/weights.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../src/verify/verify.js";
 
 const STARTER = fileURLToPath(new URL("../../starter/", import.meta.url));
 
-/** Writes a tiny model and 24 training and 8 validation problems into `dir`. */
-export async function writeFixture(dir: string, seed = 1): Promise<void> {
+/** Writes a tiny model and 24 training and 8 validation problems into `dir`; `sizes` makes it larger. */
+export async function writeFixture(
+  dir: string,
+  seed = 1,
+  sizes: Partial<ModelConfig> = {},
+): Promise<void> {
   const { config, tokenizer } = await loadModel(join(STARTER, "model"));
   const tiny = {
     ...config,
@@ -25,6 +30,7 @@ export async function writeFixture(dir: string, seed = 1): Promise<void> {
     headSize: 8,
     // A random model ends rarely; with many end tokens about one in eight ends it.
     eosTokenIds: [1, ...Array.from({ length: 120 }, (_, i) => 300 + 6 * i)],
+    ...sizes,
   };
   const parameters = initialParameters(tiny, randomStream(seed, "fixture"), 0.3);
   await mkdir(join(dir, "model"), { recursive: true });

@@ -401,14 +401,30 @@ describe("pitfalls of rewards and advantages", () => {
 });
 
 describe("pitfalls of the update", () => {
-  test("11: the gradient of 8 completions is the same at once and in 4 micro-batches", async () => {
+  test("11: the gradient of 8 completions is the same at once, one by one, and packed by tokens", async () => {
+    const actor = "actor_rollout_ref.actor.";
     const traces = [];
-    for (const micro of [4, 1]) {
-      const override = `actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=${micro}`;
-      const { first } = await runTiny([override]);
-      traces.push([first["actor/grad_norm"], first["critic/grad_norm"], first["actor/pg_loss"]]);
+    for (const overrides of [
+      [`${actor}ppo_micro_batch_size_per_gpu=4`],
+      [`${actor}ppo_micro_batch_size_per_gpu=1`],
+      // One mini-batch fits at once, the other takes two; for the critic each sequence goes alone.
+      [
+        `${actor}use_dynamic_bsz=true`,
+        `${actor}ppo_max_token_len_per_gpu=128`,
+        "critic.ppo_max_token_len_per_gpu=32",
+      ],
+    ]) {
+      const { first } = await runTiny(overrides);
+      const micro = [first["actor/micro_batches"], first["critic/micro_batches"]];
+      const norms = [first["actor/grad_norm"], first["critic/grad_norm"], first["actor/pg_loss"]];
+      traces.push({ micro, norms });
     }
-    expect(difference(traces[0], traces[1])).toBeLessThan(1e-5);
+    expect(traces.map(({ micro }) => micro)).toEqual([
+      [1, 1],
+      [4, 4],
+      [1.5, 4],
+    ]);
+    for (const { norms } of traces) expect(difference(norms, traces[0].norms)).toBeLessThan(1e-5);
   });
 
   test("17: values are clipped around those at rollout time, the larger square counts, halved", () => {
