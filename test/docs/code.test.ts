@@ -147,8 +147,9 @@ async function flagsOf(name: string): Promise<string[]> {
 const named = (text: string) => new Set(text.match(/--[a-z][a-z-]*/g) ?? []);
 
 describe("the flags", () => {
-  const commands = readdirSync(project.inProject("docs/commands"))
-    .map((file) => file.slice(0, -".md".length));
+  const commands = readdirSync(project.inProject("docs/commands")).map((file) =>
+    file.slice(0, -".md".length),
+  );
 
   test.each(commands)("of rlvr %s all stand on its page", async (name) => {
     const page = named(textOf(`docs/commands/${name}.md`));
