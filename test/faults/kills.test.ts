@@ -6,7 +6,7 @@
  *     CODE_RLVR_KILL_SEED=7   other moments
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,7 +25,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 /** The starter run with its real model, data and sandbox: fewer steps, and a checkpoint after each. */
 const SHORT = [
-  ...["--preset", "starter", "--no-eval", "trainer.total_training_steps=4", "trainer.save_freq=1"],
+  ...["--preset", "starter", "--no-eval", "trainer.total_training_steps=6", "trainer.save_freq=1"],
   ...["trainer.test_freq=2", "trainer.max_actor_ckpt_to_keep=null", "data.val_max_samples=8"],
   ...["data.train_batch_size=16", "actor_rollout_ref.actor.ppo_mini_batch_size=8"],
   ...["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8", "embedded.threads=1"],
@@ -34,18 +34,41 @@ const SHORT = [
   ...["verifier.time_limit_ms=4000", "verifier.wall_limit_ms=60000"],
 ];
 
-/** Runs until the end, or until it is killed; says which. */
-function start(dir: string, killAfterMs: number | null): Promise<"finished" | "killed"> {
+/** When a process is killed: a time after its start, or after it began to train. */
+type Moment = { from: "start" | "training"; ms: number };
+
+/** Runs until the end, or until it is killed; says which, and when it began to train. */
+function start(dir: string, moment: Moment | null): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const args = ["--import", "tsx", MAIN, "train", ...SHORT, "--out", dir];
+    const began = performance.now();
+    const before = writtenAt(dir);
+    let trainingAt: number | null = null;
+    const look = setInterval(() => {
+      if (trainingAt === null && writtenAt(dir) !== before) trainingAt = performance.now();
+      const from = moment?.from === "start" ? began : trainingAt;
+      if (moment !== null && from !== null && performance.now() - from >= moment.ms) child.kill(9);
+    }, 3);
     const child = execFile(process.execPath, args, (error, _, stderr) => {
-      clearTimeout(timer);
-      if (error === null) resolve("finished");
-      else if (child.signalCode === "SIGKILL") resolve("killed");
+      clearInterval(look);
+      const now = performance.now();
+      const times = { wholeMs: now - began, trainingMs: now - (trainingAt ?? now) };
+      if (error === null) resolve({ end: "finished", ...times });
+      else if (child.signalCode === "SIGKILL") resolve({ end: "killed", ...times });
       else reject(new Error(stderr));
     });
-    const timer = killAfterMs === null ? undefined : setTimeout(() => child.kill(9), killAfterMs);
   });
+}
+
+interface Ended {
+  end: "finished" | "killed";
+  wholeMs: number;
+  trainingMs: number;
+}
+
+/** A process writes run.json when everything is loaded. */
+function writtenAt(dir: string): number {
+  return statSync(runPaths(dir).info, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** Steps that a process which was killed had left behind. */
@@ -59,21 +82,23 @@ test(
   { timeout: 60_000 * (KILLS + 5) },
   async () => {
     const undisturbed = join(root, "undisturbed");
-    const started = performance.now();
-    expect(await start(undisturbed, null)).toBe("finished");
-    const wholeMs = performance.now() - started;
+    const { end, wholeMs, trainingMs } = await start(undisturbed, null);
+    expect(end).toBe("finished");
     const expected = await traces(undisturbed);
-    expect(expected.steps).toEqual([1, 2, 3, 4]);
+    expect(expected.steps).toEqual([1, 2, 3, 4, 5, 6]);
     console.log(`kills: seed ${SEED}, ${KILLS} kills, a whole run takes ${Math.round(wholeMs)} ms`);
     const random = randomStream(SEED, "kills");
     let kills = 0;
     for (let run = 1; kills < KILLS; run++) {
       const dir = join(root, `run-${run}`);
       for (;;) {
-        const after = kills < KILLS ? Math.round((0.1 + 0.9 * random.next()) * wholeMs) : null;
-        if ((await start(dir, after)) === "finished") break;
+        // Most moments lie in the training: loading takes longer, and writes nothing.
+        const from = random.next() < 0.2 ? "start" : "training";
+        const ms = Math.round(random.next() * (from === "start" ? wholeMs : trainingMs));
+        const { end } = await start(dir, kills < KILLS ? { from, ms } : null);
+        if (end === "finished") break;
         kills++;
-        console.log(`kill ${kills}: run ${run}, after ${after} ms, ${await progress(dir)}`);
+        console.log(`kill ${kills}: run ${run}, ${ms} ms after ${from}, ${await progress(dir)}`);
       }
       const found = await traces(dir);
       expect(found.checkpoint).toEqual(expected.checkpoint);

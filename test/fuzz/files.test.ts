@@ -37,7 +37,7 @@ describe("files", { timeout: TIMEOUT_MS }, () => {
   test("parquet", () =>
     fuzz({
       name: "parquet",
-      few: 2500,
+      few: 1500,
       inputs: mutated(corpus.parquetFiles()),
       parse: async (bytes) => {
         const table = await openParquet(file("rows.parquet", bytes));
@@ -52,7 +52,7 @@ describe("files", { timeout: TIMEOUT_MS }, () => {
   test("safetensors", () =>
     fuzz({
       name: "safetensors",
-      few: 3000,
+      few: 2000,
       inputs: fc.oneof(mutated([corpus.safetensors()]), safetensorsOfAnything),
       parse: async (bytes) => {
         const path = file("model.safetensors", bytes);
@@ -101,7 +101,7 @@ describe("files", { timeout: TIMEOUT_MS }, () => {
   test("JSON lines", () =>
     fuzz({
       name: "JSONL",
-      few: 3000,
+      few: 800,
       inputs: fc.oneof(
         mutated([Buffer.from(corpus.JSONL)]).map((bytes) => ({ name: "a.jsonl", bytes })),
         mutated([corpus.JSONL_GZ]).map((bytes) => ({ name: "a.jsonl.gz", bytes })),

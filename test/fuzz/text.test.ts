@@ -142,7 +142,7 @@ describe("text", { timeout: TIMEOUT_MS }, () => {
     const override = fc.tuple(key, value).map(([name, text]) => `${name}=${text}`);
     return fuzz({
       name: "config",
-      few: 1500,
+      few: 1000,
       inputs: fc.record({
         preset: fc.option(fc.constantFrom(...Object.keys(PRESETS), "toString")),
         file: fc.option(
