@@ -80,6 +80,11 @@ export class RolloutTable {
     return this.#length;
   }
 
+  /** Lines of the index left out because they are not entries. */
+  get badLines(): number {
+    return this.#tail.badLines;
+  }
+
   /** What there is now, to count in. */
   get columns(): RolloutColumns {
     return { length: this.#length, columns: this.#columns, problems: this.#problems };

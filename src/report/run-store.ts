@@ -22,6 +22,13 @@ const STALE_MS = 5 * 60_000;
 /** The same where the process that writes it is not on this machine, or gone. */
 const ORPHAN_MS = 30_000;
 
+/** What a line of each file is. */
+const LINES: Record<string, string> = {
+  "metrics.jsonl": "metrics",
+  "health.jsonl": "health events",
+  "rollouts/index.jsonl": "entries of rollouts",
+};
+
 /** One line of the table of runs. */
 export interface RunSummary {
   name: string;
@@ -46,6 +53,8 @@ export interface OpenRun {
   metrics: MetricsTable;
   rollouts: RolloutTable;
   health: HealthEvent[];
+  /** Lines left out so far, by file. */
+  badLines(): Record<string, number>;
   /** The kinds of its problems, read once. */
   problemTags(): Promise<Map<string, Map<string, string>>>;
   /** Reads what was appended to metrics and health. */
@@ -79,8 +88,8 @@ export class RunStore {
   async summary(name: string): Promise<RunSummary> {
     const dir = this.#dirOf(name);
     // What only reading the whole file tells is news as well.
-    const badLines = this.#open.get(name)?.metrics.badLines ?? 0;
-    const signature = `${await signatureOf(dir)} ${badLines}`;
+    const badLines = Object.values(this.#open.get(name)?.badLines() ?? {});
+    const signature = `${await signatureOf(dir)} ${badLines.join("/")}`;
     const known = this.#summaries.get(name);
     const isKnown = known !== undefined && known.signature === signature;
     const summary = isKnown ? known.summary : await this.#sumUp(name, dir);
@@ -91,21 +100,29 @@ export class RunStore {
 
   async #sumUp(name: string, dir: string): Promise<RunSummary> {
     const paths = runPaths(dir);
-    const metrics = this.#open.get(name)?.metrics ?? new MetricsTable(paths.metrics);
+    const run = this.#open.get(name);
+    const metrics = run?.metrics ?? new MetricsTable(paths.metrics);
     await metrics.glance();
     const problems: string[] = [];
     const info = await readRunInfo(dir).catch((error: Error) => {
       problems.push(error.message);
       return null;
     });
-    if (metrics.badLines > 0) {
-      problems.push(`${metrics.badLines} lines of metrics.jsonl are not metrics and are left out`);
-    }
-    problems.push(...(await unfinishedCheckpoints(dir)));
     const updatedAt = await stat(paths.metrics).then(
       ({ mtimeMs }) => mtimeMs,
       () => null,
     );
+    // Of a run that nobody has opened only the metrics were read.
+    for (const [file, count] of Object.entries(
+      run?.badLines() ?? { "metrics.jsonl": metrics.badLines },
+    )) {
+      if (count > 0)
+        problems.push(`${count} lines of ${file} are not ${LINES[file]} and are left out`);
+    }
+    if (info !== null && updatedAt === null && info.status !== "running") {
+      problems.push(`there is no metrics.jsonl, though the run is ${info.status}`);
+    }
+    problems.push(...(await unfinishedCheckpoints(dir)));
     const query = { phase: "train", names: [SPARKLINE_METRIC], points: SPARKLINE_POINTS } as const;
     return {
       name,
@@ -166,6 +183,11 @@ export function openRun(dir: string): OpenRun {
     metrics,
     rollouts,
     health,
+    badLines: () => ({
+      "metrics.jsonl": metrics.badLines,
+      "health.jsonl": healthTail.badLines,
+      "rollouts/index.jsonl": rollouts.badLines,
+    }),
     problemTags: () => (tags ??= readProblemTags(dir)),
     refresh: async () => {
       await Promise.all([metrics.refresh(), healthTail.read()]);
