@@ -1,11 +1,24 @@
 /** `rlvr train engine=verl` as a user runs it, with the stand-in for veRL and a real service. */
-import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readRunInfo } from "../../src/core/run.js";
+import { toFloat32 } from "../../src/merge/convert.js";
+import { openModel } from "../../src/merge/model-folder.js";
+import { rowBytes, rowCount } from "../../src/merge/rows.js";
+import { saveTorch } from "../merge/torch-writer.js";
 
 const inProject = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 let dir = "";
@@ -29,37 +42,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Runs the command; `onText` may act on what it prints so far. */
-function rlvr(
-  fake: object,
+/** Runs `rlvr` with these words; `onText` may act on what it prints so far. */
+function run(
   words: string[],
+  fake: object = {},
   onText: (text: string, stop: () => void) => void = () => {},
 ) {
-  const args = ["--import", "tsx", inProject("src/cli/main.ts"), "train", "engine=verl"];
   const child = spawn(
     process.execPath,
-    [
-      ...args,
-      ...["--preset", "qwen2.5-coder-0.5b-1gpu", `launch.python=${join(dir, "python")}`],
-      ...[
-        `data.train_files=${join(dir, "train.jsonl")}`,
-        `data.val_files=${join(dir, "train.jsonl")}`,
-      ],
-      ...[
-        "--out",
-        join(dir, "run"),
-        "trainer.total_training_steps=4",
-        "verifier.workers=1",
-        ...words,
-      ],
-    ],
+    ["--import", "tsx", inProject("src/cli/main.ts"), ...words],
     {
       cwd: inProject("."),
-      env: {
-        ...process.env,
-        PATH: `${dir}:${process.env.PATH}`,
-        FAKE_VERL: JSON.stringify({ rows: ROWS, ...fake }),
-      },
+      env: environmentWith(fake),
     },
   );
   let text = "";
@@ -76,6 +70,57 @@ function rlvr(
   return new Promise<{ code: number | null; text: string }>((resolve) =>
     child.on("close", (code) => resolve({ code, text })),
   );
+}
+
+const environmentWith = (fake: object) => ({
+  ...process.env,
+  PATH: `${dir}:${process.env.PATH}`,
+  FAKE_VERL: JSON.stringify({ rows: ROWS, ...fake }),
+});
+
+/** Runs `rlvr train engine=verl` on the files of this test. */
+const rlvr = (fake: object, words: string[], onText?: Parameters<typeof run>[2]) =>
+  run(
+    [
+      ...["train", "engine=verl", "--preset", "qwen2.5-coder-0.5b-1gpu", "--out", join(dir, "run")],
+      `launch.python=${join(dir, "python")}`,
+      `data.train_files=${join(dir, "train.jsonl")}`,
+      `data.val_files=${join(dir, "train.jsonl")}`,
+      ...["trainer.total_training_steps=4", "verifier.workers=1", ...words],
+    ],
+    fake,
+    onText,
+  );
+
+/** Shapes and values of a model's tensors, by name. */
+async function tensorsOf(model: string) {
+  const { tensors, close } = await openModel(model);
+  const found: Record<string, { shape: number[]; data: number[] }> = {};
+  for (const { name, shape, dtype, read } of tensors) {
+    const rows = rowCount(shape);
+    const bytes = Buffer.alloc(rows * rowBytes(dtype, shape));
+    await read(0, rows, bytes);
+    found[name] = { shape: [...shape], data: [...toFloat32(bytes, dtype)] };
+  }
+  await close();
+  return found;
+}
+
+/** A folder of shards as one rank of FSDP leaves them, of the starter model. */
+async function starterShards(): Promise<string> {
+  const actor = join(dir, "actor");
+  const starter = inProject("starter/model");
+  mkdirSync(actor);
+  const specs = Object.entries(await tensorsOf(starter)).map(
+    ([name, tensor]) => [name, { kind: "tensor" as const, ...tensor }] as const,
+  );
+  saveTorch(join(actor, "model_world_size_1_rank_0.pt"), Object.fromEntries(specs));
+  writeFileSync(join(actor, "fsdp_config.json"), '{"FSDP_version": 1, "world_size": 1}');
+  cpSync(starter, join(actor, "huggingface"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".safetensors"),
+  });
+  return actor;
 }
 
 const GROUND_TRUTH = JSON.stringify({ problem_id: "sum/1", inputs: ["1 2\n"], outputs: ["3\n"] });
@@ -149,13 +194,47 @@ describe("rlvr train engine=verl", () => {
     expect(unknown.text).toMatch(/veRL 0\.11\.0 is not known here/);
   }, 120_000);
 
-  test("--write-script writes a script that runs by itself", async () => {
+  test("--write-script writes a script that runs by itself and says what --dry-run prints", async () => {
     const script = join(dir, "launch.sh");
     const { code } = await rlvr({}, ["--write-script", script]);
     expect(code).toBe(0);
-    const text = readFileSync(script, "utf8");
-    expect(text).toMatch(/^#!\/usr\/bin\/env bash\n/);
-    expect(text).toContain(`export VERL_FILE_LOGGER_PATH=`);
+    expect(readFileSync(script, "utf8")).toMatch(/^#!\/usr\/bin\/env bash\n/);
     expect(existsSync(join(dir, "run", "verl", "train.parquet"))).toBe(true);
+    const { text } = await rlvr({}, ["--dry-run"]);
+    // The sentence of batch arithmetic follows the command.
+    const command = text.slice(0, text.indexOf("\n", text.lastIndexOf("\\\n") + 2));
+    const say = (words: string[]) =>
+      JSON.parse(
+        execFileSync("bash", words, { env: environmentWith({ echo: true }), encoding: "utf8" }),
+      ) as [string[], Record<string, string>];
+    const [words, variables] = say([script]);
+    expect(say(["-c", command])).toEqual([words, variables]);
+    expect(words).toContain("trainer.total_training_steps=4");
+    expect(variables.VERL_FILE_LOGGER_PATH).toMatch(/metrics-1\.jsonl$/);
+    expect(say([script, "trainer.save_freq=3"])[0]).toEqual([...words, "trainer.save_freq=3"]);
+    execFileSync(script, { env: environmentWith({}), encoding: "utf8" });
+    expect(readFileSync(variables.VERL_FILE_LOGGER_PATH, "utf8")).toContain("critic/score/mean");
   }, 120_000);
+
+  test("rlvr merge and rlvr eval go on from its checkpoints", async () => {
+    const { text } = await rlvr({ shards: await starterShards() }, []);
+    const next = /^next: rlvr (merge .*)$/m.exec(text)?.[1].split(" ") ?? [];
+    expect(next[1]).toMatch(/global_step_4$/);
+    const merged = await run(next);
+    expect(merged.code).toBe(0);
+    // The run directory stands for its newest checkpoint.
+    const again = await run(["merge", join(dir, "run"), "--out", join(dir, "again")]);
+    expect(again.code).toBe(0);
+    const wanted = await tensorsOf(inProject("starter/model"));
+    for (const model of [next[3], join(dir, "again")]) {
+      expect(await tensorsOf(model)).toEqual(wanted);
+    }
+    const out = join(dir, "eval");
+    const evaluated = await run([
+      ...["eval", "starter", "--model", next[3], "--limit", "2", "--max-tokens", "32"],
+      ...["--threads", "1", "--out", out],
+    ]);
+    expect(evaluated.text).toMatch(/pass@1/);
+    expect(evaluated.code).toBe(0);
+  }, 180_000);
 });

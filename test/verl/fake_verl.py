@@ -5,11 +5,13 @@ What it does is in FAKE_VERL (JSON): `versions` it claims, `cpus`, and how the r
 `console` (metrics on the console only, as releases without a file logger), `nodes` (what Ray's nodes
 tell; one that has everything unless it is said), `lost` (by step, the splits of samples that no
 service could judge), `late` (seconds by which the dump of a validation comes after its metrics).
-Standard library only.
+`shards` is a folder that a checkpoint's `actor` is a copy of, and with `echo` the words and variables
+of main_ppo are printed and that is all. Standard library only.
 """
 
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -71,6 +73,11 @@ def dump(folder, step, rows, score):
             file.write(json.dumps(record) + "\n")
 
 
+def echo(words):
+    names = [name for name in os.environ if name.startswith(("RLVR_", "VERL_", "HYDRA_"))]
+    print(json.dumps([words, {name: os.environ[name] for name in sorted(names)}]))
+
+
 def main_ppo(words):
     options = dict(word.lstrip("+").split("=", 1) for word in words)
     root = options["trainer.default_local_dir"]
@@ -111,6 +118,8 @@ def main_ppo(words):
             append(os.environ["RLVR_INFRA_LOG"], line)
         dump(options["trainer.rollout_data_dir"], step, rows, score)
         if step % SETTINGS.get("save_freq", 2) == 0:
+            if "shards" in SETTINGS:
+                shutil.copytree(SETTINGS["shards"], f"{root}/global_step_{step}/actor")
             os.makedirs(f"{root}/global_step_{step}/actor", exist_ok=True)
             with open(tracker, "w") as file:
                 file.write(str(step))
@@ -140,6 +149,6 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["-c"]:
         nodes(json.loads(sys.argv[3]))
     elif sys.argv[1:3] == ["-m", "verl.trainer.main_ppo"]:
-        main_ppo(sys.argv[3:])
+        (echo if SETTINGS.get("echo") else main_ppo)(sys.argv[3:])
     else:
         sys.exit(f"unexpected words {sys.argv[1:]}")
