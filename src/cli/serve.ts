@@ -38,7 +38,10 @@ export function define(command: Command): void {
     .option("--port <n>", "port; 0 takes a free one", port, 8710)
     .option("--socket <path>", "Unix socket instead of an address")
     .option("--runs <folder>", "show the runs in this folder as a dashboard")
-    .option("--token <secret>", "bearer token to ask for; needed beyond loopback")
+    .option(
+      "--token <secret>",
+      "bearer token to ask for, else RLVR_VERIFIER_TOKEN; needed beyond loopback",
+    )
     .option("--workers <n>", "sandbox servers", positive, availableParallelism())
     .option("--queue <n>", "completions that may wait", whole, 20_000)
     .option("--deadline <seconds>", "longest wait for a free sandbox", positive, 600)
@@ -61,6 +64,10 @@ export function define(command: Command): void {
 
 async function run(flags: Flags): Promise<void> {
   const { requireIsolation, workers } = flags;
+  // Before the address is printed: whoever reads it may send a signal at once.
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
   const warn = (warning: string) => process.stderr.write(`rlvr: ${warning}\n`);
   const sandbox = await openSandbox({ workers, requireIsolation, onWarning: warn });
   const builtIn = await createVerifier({ ...defaultVerifierOptions(), workers, sandbox });
@@ -76,7 +83,7 @@ async function run(flags: Flags): Promise<void> {
       sandbox,
       options: {
         version: VERSION,
-        token: flags.token ?? null,
+        token: flags.token ?? process.env["RLVR_VERIFIER_TOKEN"] ?? null,
         pageToken,
         maxBodyBytes: flags.maxBody * 2 ** 20,
         // One more than runs at once, so that a sandbox never waits for Node.
@@ -96,9 +103,7 @@ async function run(flags: Flags): Promise<void> {
     );
   }
   process.stderr.write(`rlvr: serving on ${address} (isolation ${sandbox.level})\n`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
+  await stopped;
   process.stderr.write("rlvr: finishing what was accepted\n");
   await service.close();
   await verifier.close();
