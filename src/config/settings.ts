@@ -39,11 +39,6 @@ export function usesCritic({ critic, algorithm }: Config): boolean {
   return critic.enable ?? algorithm.adv_estimator === "gae";
 }
 
-/** True when the run needs the frozen reference policy. */
-export function usesReference({ algorithm, actor_rollout_ref: { actor } }: Config): boolean {
-  return algorithm.use_kl_in_reward || actor.use_kl_loss;
-}
-
 /** A file key as a list. */
 export function fileList(files: string | string[] | null): string[] {
   return files === null ? [] : typeof files === "string" ? [files] : files;
