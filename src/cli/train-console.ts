@@ -2,10 +2,10 @@
  * What training looks like on the console: the chapter's line per step and validation on standard
  * output, everything else on standard error, and all of it again in the run's logs/console.log.
  */
-import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OnProgress } from "../core/progress.js";
 import { type HealthEvent, type MetricsRecord, runPaths } from "../core/run.js";
+import { appendWhole } from "../core/write.js";
 import { gigabytes } from "../train/memory.js";
 import type { TrainEvent, TrainSummary } from "../train/train.js";
 import { openProgress } from "./progress.js";
@@ -30,7 +30,7 @@ export function openConsole({ json }: { json: boolean }): TrainConsole {
     progress.clear();
     stream.write(text + "\n");
     if (log === null) early.push(text + "\n");
-    else appendFileSync(log, text + "\n");
+    else appendWhole(log, text + "\n");
   };
   const say = (text: string) => write(process.stderr, text);
   const print = (text: string) => write(json ? process.stderr : process.stdout, text);
@@ -41,7 +41,7 @@ export function openConsole({ json }: { json: boolean }): TrainConsole {
     onEvent: (event) => {
       if (event.kind === "started") {
         log = join(runPaths(event.dir).logs, "console.log");
-        appendFileSync(log, early.splice(0).join(""));
+        appendWhole(log, early.splice(0).join(""));
       }
       const text = describeEvent(event);
       if (event.kind === "metrics") print(text);

@@ -6,10 +6,11 @@
  *
  * Source: Hu et al. 2021, https://arxiv.org/abs/2106.09685; names and files are PEFT's.
  */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CheckpointError, ConfigError } from "../core/errors.js";
+import { writeAtomic } from "../core/write.js";
 import type { RandomStream } from "../core/random.js";
 import { readFloatTensors, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader } from "../formats/safetensors-header.js";
@@ -157,8 +158,7 @@ export async function saveAdapter(
     inference_mode: true,
   };
   const path = join(dir, CONFIG_FILE);
-  await writeFile(`${path}.partial`, `${JSON.stringify(config, null, 2)}\n`);
-  await rename(`${path}.partial`, path);
+  await writeAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
   const tensors = parameters.names.map((name) => ({
     name,
     shape: parameters.shape(name),
