@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ShapeError } from "../core/errors.js";
+import { CHUNK } from "./adam-kernel.js";
 import { adamWStep, clipByGlobalNorm } from "./adam.js";
 
 const settings = { lr: 0.1, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0 };
@@ -31,6 +32,26 @@ describe("adamWStep", () => {
       adamWStep({ params, gradients, ...moments, step: i + 1, ...hyper });
     });
     expect(params[0]).toBeCloseTo(p, 6);
+  });
+
+  test.each([CHUNK - 1, CHUNK, CHUNK + 2])("updates each of %i parameters alone", (size) => {
+    const wave = (i: number) => Math.sin(i + 1);
+    const arena = {
+      params: Float32Array.from({ length: size }, (_, i) => wave(i)),
+      ...zeros(size),
+    };
+    const gradients = Float32Array.from({ length: size }, (_, i) => 1e-2 * wave(7 * i));
+    for (const step of [1, 2]) adamWStep({ ...arena, gradients, step, ...settings });
+    for (const i of [0, 1, 2, size - 3, size - 2, size - 1]) {
+      const alone = { params: Float32Array.of(wave(i)), ...zeros(1) };
+      const own = gradients.slice(i, i + 1);
+      for (const step of [1, 2]) adamWStep({ ...alone, gradients: own, step, ...settings });
+      expect([arena.params[i], arena.m[i], arena.v[i]]).toEqual([
+        alone.params[0],
+        alone.m[0],
+        alone.v[0],
+      ]);
+    }
   });
 
   test("decays weights that have no gradient, and only those asked", () => {

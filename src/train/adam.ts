@@ -2,11 +2,12 @@
  * AdamW and gradient clipping over flat arenas: every parameter of a model in one Float32Array.
  *
  * The arithmetic follows torch.optim.AdamW (decoupled decay first, bias-corrected moments, ε outside
- * the square root), in double precision between loads and stores.
+ * the square root), and like torch it is done in float32.
  *
  * Source: Loshchilov & Hutter 2019, https://arxiv.org/abs/1711.05101
  */
 import { ShapeError } from "../core/errors.js";
+import { adamWKernel, CHUNK } from "./adam-kernel.js";
 
 /** One update of AdamW; `params`, `m` and `v` are changed in place. */
 export interface AdamWStep {
@@ -42,19 +43,30 @@ export function adamWStep(update: AdamWStep): void {
   }
   if (!(step >= 1)) throw new ShapeError(`AdamW counts updates from 1, got step ${step}`);
   const [beta1, beta2] = betas;
-  const decay = 1 - lr * weightDecay;
   // Both bias corrections are taken out of the loop, which leaves one division in it:
   // a·m / (√v/c + ε) = a·c·m / (√v + c·ε), with a = lr / (1 − β₁ⁿ) and c = √(1 − β₂ⁿ).
   const rootCorrection = Math.sqrt(1 - beta2 ** step);
   const stepSize = (lr * rootCorrection) / (1 - beta1 ** step);
-  const epsilon = eps * rootCorrection;
-  for (let i = 0; i < size; i++) {
-    const g = gradients[i];
-    const m1 = beta1 * m[i] + (1 - beta1) * g;
-    const v1 = beta2 * v[i] + (1 - beta2) * g * g;
-    m[i] = m1;
-    v[i] = v1;
-    params[i] = params[i] * decay - (stepSize * m1) / (Math.sqrt(v1) + epsilon);
+  const coefficients = {
+    beta1,
+    ofGradient: 1 - beta1,
+    beta2,
+    ofSquare: 1 - beta2,
+    decay: 1 - lr * weightDecay,
+    stepSize,
+    epsilon: eps * rootCorrection,
+  };
+  const kernel = adamWKernel();
+  for (let start = 0; start < size; start += CHUNK) {
+    const end = Math.min(start + CHUNK, size);
+    kernel.params.set(params.subarray(start, end));
+    kernel.gradients.set(gradients.subarray(start, end));
+    kernel.m.set(m.subarray(start, end));
+    kernel.v.set(v.subarray(start, end));
+    kernel.run(end - start, coefficients);
+    params.set(kernel.params.subarray(0, end - start), start);
+    m.set(kernel.m.subarray(0, end - start), start);
+    v.set(kernel.v.subarray(0, end - start), start);
   }
 }
 
