@@ -42,6 +42,12 @@ export const EXCEPTIONS: readonly Exception[] = [
     kind: "elsewhere",
     check: (command) => expectFile(command.split(" ").at(-1) as string)(),
   },
+  {
+    match: /npm install code-rlvr$/,
+    why: "not in a registry; test/package/package.test.ts installs the packed file that way",
+    kind: "elsewhere",
+    check: expectFile("test/package/package.test.ts"),
+  },
   { match: /^(apt-get|pip) install /, why: PACKAGES, kind: "elsewhere", check: () => {} },
   {
     match: /^test\/venvs\.sh /,
