@@ -28,6 +28,8 @@ type Bytes = (value: Value) => number;
 const WORKSPACE: Partial<Record<OpName, (node: Node, bytes: Bytes) => number>> = {
   // The scores, which become the probabilities.
   attention: ({ outputs: [, ...probabilities] }, bytes) => total(probabilities, bytes),
+  // The gradient by the scores, and the pieces that its operands are cut into.
+  attentionGradient: ({ inputs }, bytes) => total(inputs, bytes),
 };
 
 function total(values: readonly Value[], bytes: Bytes): number {

@@ -92,7 +92,7 @@ export function estimateMemory(request: MemoryRequest): MemoryEstimate {
     { what: "critic with its training state", bytes: value.state },
     { what: "activations of the policy's update", bytes: actor.values },
     { what: "activations of the critic's update", bytes: value.values },
-    { what: "sampling and scoring", bytes: Math.max(scoring, samplingBytes(request)) },
+    { what: "sampling and scoring", bytes: scoring + samplingBytes(request) },
     { what: "threads", bytes: THREAD_BYTES * engineThreads(config) },
   ];
   return { bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), parts };

@@ -98,6 +98,13 @@ export const EXCEPTIONS: readonly Exception[] = [
         : `${command} --dry-run${withStandIn(command)}`,
   },
   {
+    match: /^rlvr train\b.*models\/smollm2-135m/s,
+    why: "no model of 135M parameters is in the repository",
+    kind: "altered",
+    as: (command) =>
+      `${command.replace("models/smollm2-135m", inProject("starter/model"))} ${SHORT}`,
+  },
+  {
     match: /^(npx )?rlvr train\b(?!.*--dry-run)/,
     why: "minutes: one small step instead, with the evaluations before and after",
     kind: "altered",
