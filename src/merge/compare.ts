@@ -1,5 +1,6 @@
 /** Holds a model against another one, tensor by tensor. */
 import { toFloat32 } from "./convert.js";
+import { unravel } from "./layout.js";
 import { openModel } from "./model-folder.js";
 import { type NamedSource, rowBytes, rowCount, rowsPerBlock } from "./rows.js";
 
@@ -94,16 +95,4 @@ function numbersOf(block: Buffer, { dtype }: NamedSource): ArrayLike<number> {
     case "BF16":
       return toFloat32(block, dtype);
   }
-}
-
-function unravel(index: number, shape: number[]): number[] {
-  let rest = index;
-  return shape
-    .toReversed()
-    .map((size) => {
-      const at = rest % size;
-      rest = Math.floor(rest / size);
-      return at;
-    })
-    .toReversed();
 }

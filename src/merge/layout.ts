@@ -142,8 +142,13 @@ function coordinateOf(
         `${worldSize}; files of different world sizes are mixed`,
     );
   }
+  return unravel(index, mesh.shape);
+}
+
+/** The coordinate of an element counted in row-major order. */
+export function unravel(index: number, shape: readonly number[]): number[] {
   let rest = index;
-  return mesh.shape
+  return shape
     .toReversed()
     .map((size) => {
       const at = rest % size;
