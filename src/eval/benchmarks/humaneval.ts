@@ -9,6 +9,7 @@
  */
 import { z } from "zod";
 import { defineBenchmark, userMessage } from "./benchmark.js";
+import { EVALPLUS_CHAT, EVALPLUS_STOP, evalplusMessages } from "./evalplus.js";
 
 const rowSchema = z.object({
   task_id: z.string(),
@@ -104,48 +105,11 @@ export const humaneval = defineBenchmark({
         },
       ],
     },
-    evalplus: {
-      about: "EvalPlus chat: begins the assistant's answer (needs prefill)",
-      kind: "chat",
-      stop: [
-        "\n```",
-        "<|endoftext|>",
-        "<|endofmask|>",
-        "</s>",
-        "\nif __name__",
-        "\ndef main(",
-        "\nprint(",
-      ],
-      extract: "prefilled_block",
-      render: ({ prompt }) => [
-        ...userMessage(
-          "Please provide a self-contained Python script that solves the following problem in a " +
-            `markdown code block:\n\`\`\`\n${prompt.trim()}\n\`\`\`\n`,
-        ),
-        {
-          role: "assistant",
-          content:
-            "Below is a Python script with a self-contained function that solves the problem and " +
-            "passes corresponding tests:\n```python\n",
-        },
-      ],
-    },
+    evalplus: { ...EVALPLUS_CHAT, render: ({ prompt }) => evalplusMessages(prompt.trim()) },
     "evalplus-base": {
       about: "EvalPlus direct completion: the stripped prompt, continued",
       kind: "completion",
-      stop: [
-        "<|endoftext|>",
-        "<|endofmask|>",
-        "</s>",
-        "\nif __name__",
-        "\ndef main(",
-        "\nprint(",
-        "\ndef ",
-        "\nclass ",
-        "\nimport ",
-        "\nfrom ",
-        "\nassert ",
-      ],
+      stop: [...EVALPLUS_STOP, "\ndef ", "\nclass ", "\nimport ", "\nfrom ", "\nassert "],
       extract: "append",
       render: ({ prompt }) => userMessage(`${prompt.trim()}\n`),
     },

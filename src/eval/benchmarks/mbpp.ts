@@ -18,6 +18,7 @@ import {
   defineBenchmark,
   userMessage,
 } from "./benchmark.js";
+import { EVALPLUS_CHAT, evalplusMessages } from "./evalplus.js";
 
 const rowSchema = z
   .object({
@@ -124,30 +125,8 @@ const STYLES: BenchmarkDefinition<MbppRow>["styles"] = {
       ),
   },
   evalplus: {
-    about: "EvalPlus chat: begins the assistant's answer (needs prefill)",
-    kind: "chat",
-    stop: [
-      "\n```",
-      "<|endoftext|>",
-      "<|endofmask|>",
-      "</s>",
-      "\nif __name__",
-      "\ndef main(",
-      "\nprint(",
-    ],
-    extract: "prefilled_block",
-    render: ({ text, tests }) => [
-      ...userMessage(
-        "Please provide a self-contained Python script that solves the following problem in a " +
-          `markdown code block:\n\`\`\`\n"""\n${text}\n${tests[0]}\n"""\n\`\`\`\n`,
-      ),
-      {
-        role: "assistant",
-        content:
-          "Below is a Python script with a self-contained function that solves the problem and " +
-          "passes corresponding tests:\n```python\n",
-      },
-    ],
+    ...EVALPLUS_CHAT,
+    render: ({ text, tests }) => evalplusMessages(`"""\n${text}\n${tests[0]}\n"""`),
   },
 };
 
