@@ -61,22 +61,15 @@ export function inspect(block: Buffer, dtype: TensorDtype): Inspection {
 
 /** A number is not finite when all bits of its exponent are set; NaN when more than those are. */
 function inspectBits(bits: Uint32Array | Uint16Array, exponent: number): Inspection {
-  const [nan, infinite] = [false, false];
-  let suspicious = false;
+  const mantissa = (exponent & -exponent) - 1;
+  const found = { nan: false, infinite: false };
+  // Every number of a model comes through here, and a callback for each would cost more.
   for (let i = 0; i < bits.length; i++) {
-    if ((bits[i] & exponent) === exponent) {
-      suspicious = true;
-      break;
-    }
+    if ((bits[i] & exponent) !== exponent) continue;
+    if ((bits[i] & mantissa) === 0) found.infinite = true;
+    else found.nan = true;
   }
-  if (!suspicious) return { nan, infinite };
-  const mantissa = exponent & -exponent;
-  const hasMantissa = (value: number) => (value & (mantissa - 1)) !== 0;
-  const isSpecial = (value: number) => (value & exponent) === exponent;
-  return {
-    nan: bits.some((value: number) => isSpecial(value) && hasMantissa(value)),
-    infinite: bits.some((value: number) => isSpecial(value) && !hasMantissa(value)),
-  };
+  return found;
 }
 
 type ViewType<T> = {

@@ -53,6 +53,6 @@ export function sendRefusal(c: Context, { status, body, retryAfter }: Refusal): 
 }
 
 /** Sends a refusal of the queue. */
-export function describeRefusal(c: Context, reason: QueueRefusal["reason"]): Response {
+export function sendQueueRefusal(c: Context, reason: QueueRefusal["reason"]): Response {
   return sendRefusal(c, refusalOf(new QueueRefusal(reason)));
 }

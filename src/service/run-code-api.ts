@@ -13,7 +13,7 @@ import { ConfigError, SandboxError } from "../core/errors.js";
 import type { ProgramOutcome, SandboxLimits } from "../verify/sandbox.js";
 import type { ServiceContext } from "./context.js";
 import { QueueRefusal } from "./fair-queue.js";
-import { describeRefusal } from "./answers.js";
+import { sendQueueRefusal } from "./answers.js";
 import { clientOf, parseBody } from "./requests.js";
 import { type RunCodeAnswer, type RunCodeBody, runCodeRequestSchema } from "./schemas.js";
 
@@ -68,7 +68,7 @@ export async function runCodeRoute(c: Context, context: ServiceContext): Promise
     return c.json(answerOf(outcome));
   } catch (error) {
     if (error instanceof QueueRefusal) {
-      return describeRefusal(c, error.reason === "full" ? "deadline" : error.reason);
+      return sendQueueRefusal(c, error.reason === "full" ? "deadline" : error.reason);
     }
     if (error instanceof ConfigError && (KNOWN_WORDS.has(word) || Object.hasOwn(LANGUAGES, word))) {
       return c.json(sandboxError(error.message));

@@ -4,7 +4,7 @@ import { stream } from "hono/streaming";
 import { ConfigError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import type { VerifyResult } from "../verify/verify.js";
-import { describeRefusal, refusalOf } from "./answers.js";
+import { sendQueueRefusal, refusalOf } from "./answers.js";
 import type { ServiceContext } from "./context.js";
 import { clientOf, parseBody } from "./requests.js";
 import { type VerifyBody, verifyRequestSchema } from "./schemas.js";
@@ -19,7 +19,7 @@ export async function verifyRoute(c: Context, context: ServiceContext): Promise<
   const body = await parseBody(c, verifyRequestSchema);
   const items = itemsOf(body);
   if (!context.queue.hasRoomFor(items.length)) {
-    return describeRefusal(c, context.isDraining() ? "closed" : "full");
+    return sendQueueRefusal(c, context.isDraining() ? "closed" : "full");
   }
   const judge = judgeWith(c, context, body.options ?? {});
   if (body.stream === true) return streamResults(c, items, judge);
