@@ -144,8 +144,11 @@ async function refetch(page: Page, turns: number): Promise<void> {
     const slider = document.querySelector('input[type="range"]');
     const next = () => new Promise((resolve) => {
       new MutationObserver((_, observer) => { observer.disconnect(); resolve(); })
-        .observe(document.querySelector(".chart .plot"), { attributes: true });
-      setTimeout(resolve, 1000);
+        .observe(document.querySelector(".charts"), {
+          attributes: true,
+          subtree: true,
+          attributeFilter: ["aria-label"],
+        });
     });
     for (let turn = 0; turn < ${turns}; turn++) {
       slider.value = String(0.02 * (1 + (turn % 40)));

@@ -12,8 +12,11 @@ export interface Live {
   isConnected: boolean;
 }
 
-/** Follows the run's stream; `onNews` hears that there is something new to draw. */
-export function useLive(detail: RunDetail, onNews: () => void): Live {
+/**
+ * Follows the run's stream. `onNews` hears that there is something new to draw, `onTurn` that the
+ * run began or ended, which changes more than its curves; it has to stay the same function.
+ */
+export function useLive(detail: RunDetail, onNews: () => void, onTurn: () => void): Live {
   const [status, setStatus] = useState(detail.status);
   const [isConnected, setIsConnected] = useState(true);
   const [health, setHealth] = useState(detail.health);
@@ -31,11 +34,14 @@ export function useLive(detail: RunDetail, onNews: () => void): Live {
     };
     const onMetrics = (records: MetricsRecord[]) => {
       onNews();
-      setStep(records.at(-1)?.step ?? 0);
+      setStep((step) => Math.max(step, ...records.map((record) => record.step)));
     };
     return followRun(detail.name, seen, {
       onMetrics,
-      onStatus: setStatus,
+      onStatus: (now) => {
+        setStatus(now);
+        if (now !== detail.status) onTurn();
+      },
       onConnection: setIsConnected,
       onHealth: (events) => setHealth((old) => [...old, ...events]),
     });

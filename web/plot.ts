@@ -246,7 +246,10 @@ function drawMarks(
     ctx.strokeStyle = paper;
     ctx.lineWidth = 4 * ratio;
     ctx.setLineDash([]);
-    const place = [left + 4 * ratio, bbox.top + (10 + 12 * i) * ratio] as const;
+    // Where a rising curve leaves room: above its beginning, below its end.
+    const isEarly = left < bbox.left + bbox.width / 3;
+    const top = isEarly ? bbox.top + (10 + 12 * i) * ratio : bbox.top + bbox.height - 6 * ratio;
+    const place = [left + 4 * ratio, top] as const;
     ctx.strokeText(label, ...place);
     ctx.fillText(label, ...place);
   }

@@ -40,7 +40,13 @@ export function RunPage({ run }: { run: string }) {
   };
   return (
     <Content loaded={loaded}>
-      {(detail) => <Run {...{ detail, view, change, curves, onNews, reload: reloadAll }} />}
+      {(detail) => (
+        <Run
+          {...{ detail, view, change, curves, onNews }}
+          reload={reloadAll}
+          onTurn={loaded.reload}
+        />
+      )}
     </Content>
   );
 }
@@ -51,6 +57,7 @@ function Run({
   change,
   curves,
   onNews,
+  onTurn,
   reload,
 }: {
   detail: RunDetail;
@@ -58,9 +65,11 @@ function Run({
   change: (part: Partial<View>) => void;
   curves: Curves | null;
   onNews: () => void;
+  /** The run began or ended. */
+  onTurn: () => void;
   reload: () => void;
 }) {
-  const live = useLive(detail, onNews);
+  const live = useLive(detail, onNews, onTurn);
   return (
     <>
       <RunHeader run={detail.name} page="run">
