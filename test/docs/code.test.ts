@@ -156,6 +156,13 @@ describe("the flags", () => {
     expect((await flagsOf(name)).filter((flag) => !page.has(flag))).toEqual([]);
   });
 
+  test.each(commands)("in the tables of rlvr %s are real", async (name) => {
+    const rows = textOf(`docs/commands/${name}.md`).split("\n");
+    const first = rows.filter((row) => row.startsWith("| `")).map((row) => row.split(" | ")[0]);
+    const known = [...(await flagsOf(name)), "--help"];
+    expect([...named(first.join("\n"))].filter((flag) => !known.includes(flag))).toEqual([]);
+  });
+
   test("that commands in running text have are real", async () => {
     const known = new Map<string, string[]>();
     for (const name of commands) known.set(name, await flagsOf(name));
