@@ -17,19 +17,19 @@ interface AttentionSettings {
 
 const settingsOf = (attributes: Attributes) => attributes as unknown as AttentionSettings;
 
-/** The size of the first `count` of equal parts, or a name for it. */
+/** The size of the first `count` of equal parts, or a name for it, such as `2/4 of T`. */
 function reach(size: Dim, parts: number, count: number): Dim {
   if (count === parts) return size;
-  if (typeof size === "number") return Math.min(Math.ceil(size / parts) * count, size);
-  return `${count}/${parts} of ${size.replaceAll("*", "·")}`;
+  if (typeof size === "string") return `${count}/${parts} of ${size.replaceAll("*", "·")}`;
+  return Math.min(Math.ceil(size / parts) * count, size);
 }
 
-/** The size of one of equal parts, or a name for it. */
+/** The size of one of equal parts, or a name for it, such as `part 1/4 of T`. */
 function partSize(size: Dim, parts: number, i: number): Dim {
-  if (typeof size === "string" && parts > 1) return `part ${i}/${parts} of ${reach(size, 2, 1)}`;
-  return parts === 1
-    ? size
-    : (reach(size, parts, i + 1) as number) - (reach(size, parts, i) as number);
+  if (parts === 1) return size;
+  if (typeof size === "string") return `part ${i}/${parts} of ${size.replaceAll("*", "·")}`;
+  const part = Math.ceil(size / parts);
+  return Math.min(part * (i + 1), size) - Math.min(part * i, size);
 }
 
 function product(
