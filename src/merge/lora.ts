@@ -8,6 +8,7 @@
  * Source: Hu et al. 2021, section 4.1, https://arxiv.org/abs/2106.09685
  */
 import { CheckpointError, ConfigError } from "../core/errors.js";
+import { peftConfig } from "../model/lora.js";
 import { toFloat32 } from "./convert.js";
 import { type NamedSource, type RowSource, rowBytes, rowCount } from "./rows.js";
 
@@ -179,19 +180,8 @@ export function adapterFiles(
       { ...b, name: `${module}.lora_B.weight` },
     ];
   });
-  const config = {
-    peft_type: "LORA",
-    task_type: "CAUSAL_LM",
-    base_model_name_or_path: baseModel,
-    r: rank,
-    lora_alpha: alpha,
-    target_modules: targetModules(base, pairs),
-    lora_dropout: 0,
-    bias: "none",
-    fan_in_fan_out: false,
-    inference_mode: true,
-    modules_to_save: null,
-  };
+  const targets = targetModules(base, pairs);
+  const config = { ...peftConfig({ rank, alpha, targets }, baseModel), modules_to_save: null };
   return { tensors, config };
 }
 

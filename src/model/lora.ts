@@ -140,12 +140,25 @@ export function mergeAdapter(base: Parameters, { scale, parameters }: Adapter): 
 export async function saveAdapter(
   dir: string,
   adapter: Adapter,
-  { rank, alpha, targets }: LoraConfig,
+  lora: LoraConfig,
   baseModel: string | null = null,
 ): Promise<void> {
   const { parameters } = adapter;
   await mkdir(dir, { recursive: true });
-  const config = {
+  const config = peftConfig(lora, baseModel);
+  const path = join(dir, CONFIG_FILE);
+  await writeAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
+  const tensors = parameters.names.map((name) => ({
+    name,
+    shape: parameters.shape(name),
+    data: parameters.view(name),
+  }));
+  await writeFloatTensors(join(dir, FILE), tensors, { dtype: "F32", metadata: { format: "pt" } });
+}
+
+/** What PEFT's adapter_config.json says of an adapter for causal language models. */
+export function peftConfig({ rank, alpha, targets }: LoraConfig, baseModel: string | null) {
+  return {
     peft_type: "LORA",
     task_type: "CAUSAL_LM",
     base_model_name_or_path: baseModel,
@@ -157,14 +170,6 @@ export async function saveAdapter(
     fan_in_fan_out: false,
     inference_mode: true,
   };
-  const path = join(dir, CONFIG_FILE);
-  await writeAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
-  const tensors = parameters.names.map((name) => ({
-    name,
-    shape: parameters.shape(name),
-    data: parameters.view(name),
-  }));
-  await writeFloatTensors(join(dir, FILE), tensors, { dtype: "F32", metadata: { format: "pt" } });
 }
 
 const fileSchema = z.looseObject({
