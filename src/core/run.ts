@@ -19,6 +19,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DataError } from "./errors.js";
+import { readTextOrNull } from "./read.js";
 import type { Rollout } from "./rollout.js";
 import type { VerdictKind } from "./verdict.js";
 import { appendWhole, writeAtomic } from "./write.js";
@@ -158,13 +159,7 @@ export async function writeRollouts(dir: string, step: number, rollouts: Rollout
  * @throws {DataError} if a whole line is not JSON.
  */
 export async function readLines<T>(path: string): Promise<T[]> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  const text = (await readTextOrNull(path)) ?? "";
   const lines = text.split("\n");
   lines.pop();
   return lines.map((line, index) => {

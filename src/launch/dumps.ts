@@ -7,9 +7,9 @@
  * completion again, which the service that judged it before does at once. Tokens are in no dump, so
  * counts of them are 0.
  */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Problem } from "../core/problem.js";
+import { readTextOrNull } from "../core/read.js";
 import type { Rollout } from "../core/rollout.js";
 import type { VerdictKind } from "../core/verdict.js";
 
@@ -38,14 +38,8 @@ export type Judge = (completion: string, problem: Problem) => Promise<JudgedComp
 
 /** Reads a dump; null while it is missing or its last line is still being written. */
 export async function readDump(path: string): Promise<DumpLine[] | null> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-  if (text === "" || !text.endsWith("\n")) return null;
+  const text = await readTextOrNull(path);
+  if (text === null || text === "" || !text.endsWith("\n")) return null;
   try {
     const lines = text.trimEnd().split("\n");
     return lines.map((line) => dumpSchema.parse(JSON.parse(line)));

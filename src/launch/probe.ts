@@ -1,6 +1,6 @@
 /** Finds out what is there: the Python that will train, GPUs, memory, disk and Ray. */
 import { execFile } from "node:child_process";
-import { readFile, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { freemem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { LaunchError } from "../core/errors.js";
+import { readTextOrNull } from "../core/read.js";
 import { listConfigKeys } from "./hydra.js";
 
 const call = promisify(execFile);
@@ -104,12 +105,8 @@ export function parseGpus(csv: string): GpuFacts[] {
 async function readKnownKeys(folder: string | null): Promise<Set<string> | null> {
   if (folder === null) return null;
   const path = join(folder, "trainer", "config", "_generated_ppo_trainer.yaml");
-  try {
-    return new Set(listConfigKeys(parseYaml(await readFile(path, "utf8"))));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = await readTextOrNull(path);
+  return text === null ? null : new Set(listConfigKeys(parseYaml(text)));
 }
 
 /** What answers at an address of a verify service. */

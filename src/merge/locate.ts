@@ -10,6 +10,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { CheckpointError } from "../core/errors.js";
+import { readTextOrNull } from "../core/read.js";
 
 /** Shards of a distributed trainer. */
 export interface ShardFolder {
@@ -141,13 +142,8 @@ async function readLoraMeta(dir: string): Promise<ShardFolder["lora"]> {
 
 /** Reads a JSON file; null where there is none. */
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = await readTextOrNull(path);
+  if (text === null) return null;
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {

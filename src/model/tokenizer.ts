@@ -1,11 +1,11 @@
 /**
  * Text ↔ token ids, from a Hugging Face tokenizer.json, with the model's chat template.
  */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { CheckpointError } from "../core/errors.js";
 import type { ChatMessage } from "../core/problem.js";
+import { readTextOrNull } from "../core/read.js";
 import { compileChatTemplate } from "./chat-template.js";
 import { exactPreTokenizer } from "./pre-tokenizer.js";
 
@@ -58,10 +58,7 @@ export async function loadTokenizer(
 ): Promise<Tokenizer> {
   const files = new Map<string, string>();
   for (const name of TOKENIZER_FILES) {
-    const text = await readFile(join(dir, name), "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw error;
-    });
+    const text = await readTextOrNull(join(dir, name));
     if (text !== null) files.set(name, text);
   }
   if (!files.has("tokenizer.json")) {

@@ -2,9 +2,10 @@
  * Model directories of Hugging Face's layout, in and out: config.json, generation_config.json,
  * model.safetensors (or shards with an index) and the tokenizer's files.
  */
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { CheckpointError } from "../core/errors.js";
+import { readTextOrNull } from "../core/read.js";
 import { writeAtomic } from "../core/write.js";
 import { readFloatTensors, type WeightDtype, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader, type StoredTensor } from "../formats/safetensors-header.js";
@@ -206,14 +207,11 @@ export async function saveParameters(
 }
 
 async function readJson(path: string): Promise<unknown> {
+  const text = await readTextOrNull(path);
   try {
-    return JSON.parse(await readFile(path, "utf8")) as unknown;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    if (error instanceof SyntaxError) {
-      throw new CheckpointError(`${path}: expected JSON, found something else`, { cause: error });
-    }
-    throw error;
+    return text === null ? null : (JSON.parse(text) as unknown);
+  } catch (cause) {
+    throw new CheckpointError(`${path}: expected JSON, found something else`, { cause });
   }
 }
 
