@@ -6,7 +6,7 @@
  *     CODE_RLVR_KILL_SEED=7   other moments
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,8 +34,14 @@ const SHORT = [
   ...["verifier.time_limit_ms=4000", "verifier.wall_limit_ms=60000"],
 ];
 
-/** When a process is killed: a time after its start, or after it began to train. */
-type Moment = { from: "start" | "training"; ms: number };
+/**
+ * When a process is killed: a time after it started, or after it wrote so many lines of metrics; none
+ * is when everything is loaded. So a slow machine changes how often a moment comes, not where it lies.
+ */
+interface Moment {
+  lines: number | "start";
+  ms: number;
+}
 
 /** Runs until the end, or until it is killed; says which, and when it began to train. */
 function start(dir: string, moment: Moment | null): Promise<Ended> {
@@ -44,10 +50,18 @@ function start(dir: string, moment: Moment | null): Promise<Ended> {
     const began = performance.now();
     const before = writtenAt(dir);
     let trainingAt: number | null = null;
+    let linesThen = 0;
+    let from: number | null = moment?.lines === "start" ? began : null;
     const look = setInterval(() => {
-      if (trainingAt === null && writtenAt(dir) !== before) trainingAt = performance.now();
-      const from = moment?.from === "start" ? began : trainingAt;
-      if (moment !== null && from !== null && performance.now() - from >= moment.ms) child.kill(9);
+      const now = performance.now();
+      if (trainingAt === null && writtenAt(dir) !== before) {
+        trainingAt = now;
+        linesThen = linesOf(dir);
+      }
+      const isTraining = trainingAt !== null && typeof moment?.lines === "number";
+      if (from === null && isTraining && linesOf(dir) - linesThen >= Number(moment.lines))
+        from = now;
+      if (from !== null && now - from >= Number(moment?.ms)) child.kill(9);
     }, 3);
     const child = execFile(process.execPath, args, (error, _, stderr) => {
       clearInterval(look);
@@ -64,6 +78,11 @@ interface Ended {
   end: "finished" | "killed";
   wholeMs: number;
   trainingMs: number;
+}
+
+function linesOf(dir: string): number {
+  const { metrics } = runPaths(dir);
+  return existsSync(metrics) ? readFileSync(metrics, "utf8").split("\n").length - 1 : 0;
 }
 
 /** A process writes run.json when everything is loaded. */
@@ -93,12 +112,15 @@ test(
       const dir = join(root, `run-${run}`);
       for (;;) {
         // Most moments lie in the training: loading takes longer, and writes nothing.
-        const from = random.next() < 0.2 ? "start" : "training";
-        const ms = Math.round(random.next() * (from === "start" ? wholeMs : trainingMs));
-        const { end } = await start(dir, kills < KILLS ? { from, ms } : null);
+        const lines = random.next() < 0.15 ? "start" : random.integer(3);
+        const stepMs = trainingMs / expected.steps.length;
+        const ms = Math.round(random.next() * (lines === "start" ? wholeMs - trainingMs : stepMs));
+        const { end } = await start(dir, kills < KILLS ? { lines, ms } : null);
         if (end === "finished") break;
         kills++;
-        console.log(`kill ${kills}: run ${run}, ${ms} ms after ${from}, ${await progress(dir)}`);
+        console.log(
+          `kill ${kills}: run ${run}, ${ms} ms after ${lines === "start" ? lines : `${lines} lines`}, ${await progress(dir)}`,
+        );
       }
       const found = await traces(dir);
       expect(found.checkpoint).toEqual(expected.checkpoint);
