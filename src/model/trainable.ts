@@ -199,7 +199,7 @@ export function trainGraph(
   const targets = graph.input("targets", "i64", ["R"]);
   const ownInputs = new Set(graph.inputs.map(({ name }) => name));
   const { hidden, stream } = hiddenStates(graph, config, declared, inputs);
-  const chosen = graph.gatherRows(hidden, rows);
+  const chosen = graph.gatherRows(hidden, rows, { distinct: true });
   const head =
     kind === "critic"
       ? valuesOf(graph, declared, chosen)
