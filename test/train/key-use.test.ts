@@ -234,6 +234,8 @@ async function trace(overrides: string[]): Promise<string> {
 
 async function fileHashes(dir: string): Promise<[string, string][]> {
   const found: [string, string][] = [];
+  // A run that is refused before its first step leaves no folder.
+  if (!existsSync(dir)) return found;
   for (const file of (await readdir(dir, { recursive: true })).sort()) {
     if (!(await stat(join(dir, file))).isFile()) continue;
     const isTimed = file.startsWith("tensorboard");
