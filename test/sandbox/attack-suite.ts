@@ -101,6 +101,9 @@ async function settled(
   return last;
 }
 
+/** What the attacks try to leave; other tests have folders of their own beside it. */
+const isNote = (name: string) => /^rlvr(-note|-link|-bash|-\d+)?$/.test(name);
+
 /** What could be left over: processes below this one or marked, files of others in shared places. */
 function leftovers(): Record<string, number> {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
@@ -113,8 +116,8 @@ function leftovers(): Record<string, number> {
     processes: pids.filter(isBelow).length,
     daemons: pids.filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(DAEMON_MARK)).length,
     descriptors: readdirSync("/proc/self/fd").length,
-    "notes in /tmp": readdirSync("/tmp").filter((name) => name.startsWith("rlvr")).length,
-    "notes in /dev/shm": readdirSync("/dev/shm").filter((name) => name.startsWith("rlvr")).length,
+    "notes in /tmp": readdirSync("/tmp").filter(isNote).length,
+    "notes in /dev/shm": readdirSync("/dev/shm").filter(isNote).length,
   };
 }
 
