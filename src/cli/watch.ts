@@ -4,6 +4,7 @@ import { DataError } from "../core/errors.js";
 import { readRunInfo } from "../core/run.js";
 import { openRun } from "../report/run-store.js";
 import { renderTerminal } from "../report/terminal-view.js";
+import { addExamples } from "./help.js";
 
 const EVERY_MS = 2000;
 const PLAIN_WIDTH = 100;
@@ -14,24 +15,44 @@ const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
+interface Flags {
+  once?: true;
+  json?: true;
+}
+
 /** Defines the command. */
 export function define(command: Command): void {
   command
     .argument("<run>", "run directory")
     .option("--once", "print the state once, as is done where the output is no terminal")
+    .option("--json", "print the state once, as JSON")
     .action(watch);
+  addExamples(command, [
+    ["rlvr watch runs/starter", "drawn anew until the run ends"],
+    ["rlvr watch runs/starter --json | jq .metrics.train", "each metric's newest value"],
+  ]);
 }
 
-async function watch(dir: string, { once }: { once?: true }): Promise<void> {
+async function watch(dir: string, { once, json }: Flags): Promise<void> {
   const run = openRun(dir);
-  const draw = async (width: number) => {
+  const look = async () => {
     await run.refresh();
     const info = await readRunInfo(dir).catch(() => null);
     if (info === null && run.metrics.span("train") === null) {
       throw new DataError("expected a run directory with run.json or metrics.jsonl", { path: dir });
     }
-    const { metrics, health } = run;
-    return { lines: renderTerminal({ info, metrics, health }, width), info };
+    return { info, metrics: run.metrics, health: run.health };
+  };
+  if (json === true) {
+    const { info, metrics, health } = await look();
+    const step = metrics.span("train")?.last ?? 0;
+    const newest = { train: metrics.latest("train"), val: metrics.latest("val") };
+    process.stdout.write(`${JSON.stringify({ run: info, step, metrics: newest, health })}\n`);
+    return;
+  }
+  const draw = async (width: number) => {
+    const state = await look();
+    return { lines: renderTerminal(state, width), info: state.info };
   };
   if (once === true || !process.stdout.isTTY) {
     const { lines } = await draw(process.stdout.isTTY ? process.stdout.columns : PLAIN_WIDTH);
