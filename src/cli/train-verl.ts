@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describeBatches } from "../config/checks.js";
 import type { ResolvedConfig } from "../config/resolve.js";
 import { LaunchError } from "../core/errors.js";
-import { formatCommand, formatScript } from "../launch/command.js";
+import { formatAsJson, formatCommand, formatScript } from "../launch/command.js";
 import { jobStarter } from "../launch/job.js";
 import { launch, type LaunchSummary, prepareData } from "../launch/launch.js";
 import { askNodes } from "../launch/nodes.js";
@@ -36,7 +36,6 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
   const { dir, name } = runDirectory(resolved);
   const token = process.env.RLVR_VERIFIER_TOKEN ?? null;
   const readable = [rewardFileOf(config, REWARD_SHIM)];
-  await mkdir(dir, { recursive: true });
   const machine = await probeMachine(config.launch.python, { files: readable, disk: dir });
   const plan = planLaunch(resolved, {
     ...{ dir, name, token, rewardShim: REWARD_SHIM },
@@ -44,7 +43,7 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
   });
   if (flags.writeScript !== undefined) await writeScript(plan, flags.writeScript);
   if (flags.dryRun) {
-    process.stdout.write(formatCommand(plan.command));
+    process.stdout.write(flags.json ? formatAsJson(plan.command) : formatCommand(plan.command));
     say(describeBatches(config));
   }
   if (flags.dryRun || flags.writeScript !== undefined) return 0;

@@ -27,7 +27,7 @@ export function define(command: Command): void {
       "--write-script <file>",
       "with engine=verl: write the command as a shell script and stop",
     )
-    .option("--json", "print the summary, or with --dry-run the config, as JSON")
+    .option("--json", "print the summary, or with --dry-run the config or veRL's command, as JSON")
     .action(run);
   suggest(command, configSuggestions);
   addExamples(command, [

@@ -42,12 +42,21 @@ export function launchCommand(options: CommandOptions): LaunchCommand {
 /** Variables that are secrets: they are not printed and not written to scripts. */
 const SECRETS = new Set(["RLVR_VERIFIER_TOKEN"]);
 
+const openVariables = ({ environment }: LaunchCommand) =>
+  Object.entries(environment).filter(([name]) => !SECRETS.has(name));
+
+/** Words and variables as a line of JSON. */
+export function formatAsJson(command: LaunchCommand): string {
+  const environment = Object.fromEntries(openVariables(command));
+  return JSON.stringify({ words: command.words, environment }) + "\n";
+}
+
 /** The command as one would type it, over several lines. */
-export function formatCommand({ words, environment }: LaunchCommand): string {
-  const variables = Object.entries(environment)
-    .filter(([name]) => !SECRETS.has(name))
-    .map(([name, value]) => `${name}=${quoteForShell(value)}`);
-  const [python, ...rest] = words.map(quoteForShell);
+export function formatCommand(command: LaunchCommand): string {
+  const variables = openVariables(command).map(
+    ([name, value]) => `${name}=${quoteForShell(value)}`,
+  );
+  const [python, ...rest] = command.words.map(quoteForShell);
   const start = `${python} ${rest.slice(0, 2).join(" ")}`;
   return [...variables, start, ...rest.slice(2)].join(" \\\n  ") + "\n";
 }

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { freemem } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse as parseYaml } from "yaml";
@@ -65,20 +65,30 @@ export async function probePython(python: string, files: string[]): Promise<Pyth
   }
 }
 
-/** Looks at this machine. */
+/** Looks at this machine. `disk` is a folder that will be written to; it need not be there yet. */
 export async function probeMachine(
   python: string,
   { files, disk }: { files: string[]; disk: string },
 ): Promise<MachineFacts> {
   const facts = await probePython(python, files);
-  const { bavail, bsize } = await statfs(disk);
   return {
     python: facts,
     gpus: await listGpus(),
     freeMemoryBytes: freemem(),
-    freeDiskBytes: bavail * bsize,
+    freeDiskBytes: await freeBytes(resolve(disk)),
     knownKeys: await readKnownKeys(facts.verl_folder),
   };
+}
+
+/** Free bytes where a folder is, or would be made. */
+async function freeBytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return freeBytes(dirname(folder));
+  }
 }
 
 async function listGpus(): Promise<GpuFacts[]> {

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readRunInfo } from "../../src/core/run.js";
+import type { LaunchCommand } from "../../src/launch/command.js";
 import { toFloat32 } from "../../src/merge/convert.js";
 import { openModel } from "../../src/merge/model-folder.js";
 import { rowBytes, rowCount } from "../../src/merge/rows.js";
@@ -188,7 +189,13 @@ describe("rlvr train engine=verl", () => {
     const { code, text } = await rlvr({}, ["--dry-run"]);
     expect(text).toContain("-m verl.trainer.main_ppo \\\n");
     expect(code).toBe(0);
-    expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
+    expect(existsSync(join(dir, "run"))).toBe(false);
+    const facts = await rlvr({}, ["--dry-run", "--json"]);
+    const { words, environment } = JSON.parse(
+      facts.text.split("\n").find((line) => line.startsWith("{")) ?? "",
+    ) as LaunchCommand;
+    expect(words.slice(1, 3)).toEqual(["-m", "verl.trainer.main_ppo"]);
+    expect(environment.VERL_FILE_LOGGER_PATH).toMatch(/metrics-1\.jsonl$/);
     const unknown = await rlvr({ versions: { verl: "0.11.0" } }, ["--dry-run"]);
     expect(unknown.code).toBe(1);
     expect(unknown.text).toMatch(/veRL 0\.11\.0 is not known here/);
