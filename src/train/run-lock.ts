@@ -38,10 +38,10 @@ export function lockRun(dir: string): () => void {
   const path = runPaths(dir).lock;
   const own = `${path}.${process.pid}`;
   try {
-    mkdirSync(dir, { recursive: true });
+    const isNew = mkdirSync(dir, { recursive: true }) !== undefined;
     writeFileSync(own, JSON.stringify(holderOf(process.pid)));
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (take(own, path)) return () => giveBack(dir, path);
+      if (take(own, path)) return () => giveBack(path, isNew ? dir : null);
       const holder = readHolder(path);
       if (holder !== null && isAlive(holder)) {
         throw new ConfigError(
@@ -59,11 +59,13 @@ export function lockRun(dir: string): () => void {
   }
 }
 
-function giveBack(dir: string, path: string): void {
+/** `made` is the directory if it was not there before. */
+function giveBack(path: string, made: string | null): void {
   rmSync(path, { force: true });
+  if (made === null) return;
   try {
     // A run that was refused before it wrote anything leaves nothing.
-    rmdirSync(dir);
+    rmdirSync(made);
   } catch {
     // It holds a run.
   }

@@ -1,6 +1,14 @@
 /** A run directory that others hold, that cannot be written, or whose clock goes backwards. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -74,6 +82,14 @@ describe("a run directory opened by two processes", () => {
     mkdirSync(dir);
     writeFileSync(runPaths(dir).lock, JSON.stringify({ pid: process.pid, startedAt: "1" }));
     lockRun(dir)();
+  });
+
+  test("given back leaves an empty directory as it was found: there, or not there", () => {
+    const [found, made] = [join(root, "found"), join(root, "made")];
+    mkdirSync(found);
+    for (const dir of [found, made]) lockRun(dir)();
+    expect(readdirSync(found)).toEqual([]);
+    expect(existsSync(made)).toBe(false);
   });
 });
 
