@@ -1,16 +1,31 @@
-/** The two sizes of the engine's bench. torch_baseline.py reads the same shapes from its arguments. */
+/** The sizes of the engine's bench. torch_baseline.py reads the same shapes from its arguments. */
 import type { ModelConfig } from "../../src/model/config.js";
 
-/** A model of 2.5 M parameters, and one of SmolLM2's shape. */
-export type Size = "starter" | "135m";
+/** `shipped` is the shape of starter/model, `starter` has 2.5 M parameters, `135m` SmolLM2's shape. */
+export const SIZES = ["shipped", "starter", "135m"] as const;
+export type Size = (typeof SIZES)[number];
+
+const SMALL = {
+  ...{ trainBatch: 32, trainLength: 128 },
+  ...{ generateBatch: 64, promptLength: 16, newTokens: 96 },
+};
 
 /** Batches: B sequences of T tokens to train on; prompts and new tokens to generate. */
 export const SHAPES = {
-  starter: { trainBatch: 32, trainLength: 128, generateBatch: 64, promptLength: 16, newTokens: 96 },
+  shipped: SMALL,
+  starter: SMALL,
   "135m": { trainBatch: 4, trainLength: 128, generateBatch: 8, promptLength: 16, newTokens: 64 },
 } as const;
 
 const DECODERS = {
+  shipped: {
+    vocabSize: 1027,
+    hiddenSize: 96,
+    intermediateSize: 288,
+    layers: 3,
+    heads: 3,
+    kvHeads: 3,
+  },
   starter: {
     vocabSize: 512,
     hiddenSize: 192,
