@@ -21,6 +21,7 @@ import { measure, openVerifier, readProblems } from "../starter/measure.js";
 import { judgePlainly } from "../starter/plain-judge.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const UNTRAINED = join(ROOT, "starter/model");
 /** Problems judged a second time, with six Python processes each. */
 const PLAIN_PROBLEMS = 140;
 
@@ -35,6 +36,9 @@ export async function run(args: string[]): Promise<Record<string, number>> {
     },
   });
   const figures: Record<string, number> = {};
+  console.log(
+    `Before training, families and frames: ${(await measureUnseen(UNTRAINED)).join(" | ")}`,
+  );
   for (const preset of values.presets.split(",")) {
     const key = preset.replaceAll("-", "_");
     for (const seed of values.seeds.split(",").map(Number)) {
@@ -95,7 +99,7 @@ async function oneRun(preset: string, seed: number, overrides: string[]): Promis
         arrow(pair.before.pass_rate, pair.after.pass_rate),
         arrow(pair.before.pass_at_1, pair.after.pass_at_1),
       ]),
-      ...[`${format} / ${pass}`, after.transfer, after.phrasing, after.plain],
+      ...[`${format} / ${pass}`, ...after.unseen, after.plain],
       ...[seconds.toFixed(0), peakMegabytes],
     ];
     console.log(`| ${cells.join(" | ")} |`);
@@ -151,18 +155,30 @@ function halfway(records: MetricsRecord[], metric: string, before: number): numb
   return values.findIndex((_, i) => mean(values.slice(Math.max(0, i - 2), i + 1)) >= middle) + 1;
 }
 
-async function measureTrained(modelDir: string) {
+/** Format and pass rate of the families, then of the sentences, never trained on: sampled / greedy. */
+async function measureUnseen(modelDir: string): Promise<string[]> {
   const verifier = await openVerifier();
   try {
-    const cellOf = async (split: "transfer" | "phrasing") => {
+    const cells: string[] = [];
+    for (const split of ["transfer", "phrasing"] as const) {
       const shares = await Promise.all(
         [1, 0].map((temperature) =>
           measure(modelDir, readProblems(split), { temperature, verifier }),
         ),
       );
-      return shares.map(({ passRate }) => passRate.toFixed(3)).join(" / ");
-    };
-    const [transfer, phrasing] = [await cellOf("transfer"), await cellOf("phrasing")];
+      cells.push(shares.map(({ format }) => format.toFixed(3)).join(" / "));
+      cells.push(shares.map(({ passRate }) => passRate.toFixed(3)).join(" / "));
+    }
+    return cells;
+  } finally {
+    await verifier.close();
+  }
+}
+
+async function measureTrained(modelDir: string) {
+  const unseen = await measureUnseen(modelDir);
+  const verifier = await openVerifier();
+  try {
     const problems = readProblems("heldout").slice(0, PLAIN_PROBLEMS);
     const trained = await measure(modelDir, problems, { temperature: 0, verifier });
     const python = await resolvePython();
@@ -170,7 +186,7 @@ async function measureTrained(modelDir: string) {
     const differ = plain.filter((share, i) => share !== trained.results[i].passRate).length;
     const plainRate = plain.reduce((sum, share) => sum + share, 0) / plain.length;
     const cell = `${trained.passRate.toFixed(3)} / ${plainRate.toFixed(3)}`;
-    return { transfer, phrasing, plain: cell, differ };
+    return { unseen, plain: cell, differ };
   } finally {
     await verifier.close();
   }

@@ -1,7 +1,8 @@
 /**
  * A judge that shares nothing with src/verify: a pattern for the code block, one plain Python
- * process per test, outputs compared as words. It has no limits but a timeout and no isolation, so
- * it is for programs of our own families and of models trained on them, as a control.
+ * process per test, outputs compared as words and results as Python's values. It has no limits but a
+ * timeout and no isolation, so it is for programs of our own families and of models trained on them,
+ * as a control.
  */
 import { spawnSync } from "node:child_process";
 import type { Problem } from "../src/core/problem.js";
@@ -21,9 +22,10 @@ export function judgePlainly(python: string, problem: Problem, completion: strin
   }
   if (tests.kind !== "call") throw new Error(`no starter problem has ${tests.kind} tests`);
   const passed = tests.cases.filter(({ args, expected }) => {
-    const call = `\nimport json\nprint(json.dumps(${tests.entryPoint}(*json.loads(${JSON.stringify(args)}))))`;
-    const output = runPython(python, program + call, "");
-    return output !== null && output.trim() === expected;
+    const [given, wanted] = [args, expected].map((text) => `json.loads(${JSON.stringify(text)})`);
+    // Values are compared, not their text: 2.0 is 2. Through JSON a tuple is a list.
+    const call = `\nimport json\nprint(json.loads(json.dumps(${tests.entryPoint}(*${given}))) == ${wanted})`;
+    return runPython(python, program + call, "")?.trim() === "True";
   });
   return passed.length / tests.cases.length;
 }
