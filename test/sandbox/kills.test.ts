@@ -139,7 +139,7 @@ describe.each(WAYS)("an owner $name", (way) => {
     const [command, ...args] = commandOf(way, "busy-owner.ts");
     const owner = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"] });
     await once(owner.stdout as NodeJS.ReadableStream, "data");
-    expect(sleepers().length).toBeGreaterThan(1);
+    expect(await until(() => sleepers().length > 1)).toBe(true);
     return owner;
   };
 
