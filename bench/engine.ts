@@ -93,10 +93,11 @@ export async function run(args: string[]): Promise<Record<string, number>> {
   if (!existsSync(python)) throw new Error(`the baseline needs ${python}: test/venvs.sh torch`);
   const repeats = Number(values.repeats);
   const figures: Record<string, number> = {};
-  if (values.size !== undefined && !SIZES.some((size) => size === values.size)) {
+  const sizes = SIZES.filter((size) => (values.size ?? size) === size);
+  if (sizes.length === 0) {
     throw new Error(`--size: expected one of ${SIZES.join(", ")}, found ${values.size}`);
   }
-  for (const size of SIZES.filter((s) => (values.size ?? s) === s)) {
+  for (const size of sizes) {
     const shape = SHAPES[size];
     const train = compared("train", size, repeats);
     const generate = compared("generate", size, repeats);

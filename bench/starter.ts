@@ -17,6 +17,7 @@ import type { MetricsRecord } from "../src/core/run.js";
 import type { Report } from "../src/report/report.js";
 import type { TrainSummary } from "../src/train/train.js";
 import { resolvePython } from "../src/verify/python.js";
+import type { Verifier } from "../src/verify/verify.js";
 import { measure, openVerifier, readProblems } from "../starter/measure.js";
 import { judgePlainly } from "../starter/plain-judge.js";
 
@@ -36,9 +37,8 @@ export async function run(args: string[]): Promise<Record<string, number>> {
     },
   });
   const figures: Record<string, number> = {};
-  console.log(
-    `Before training, families and frames: ${(await measureUnseen(UNTRAINED)).join(" | ")}`,
-  );
+  const untrained = await withVerifier((verifier) => measureUnseen(UNTRAINED, verifier));
+  console.log(`Before training, families and frames: ${untrained.join(" | ")}`);
   for (const preset of values.presets.split(",")) {
     const key = preset.replaceAll("-", "_");
     for (const seed of values.seeds.split(",").map(Number)) {
@@ -91,7 +91,8 @@ async function oneRun(preset: string, seed: number, overrides: string[]): Promis
     const records = await readLines<MetricsRecord>(runPaths(summary.dir).metrics);
     const format = halfway(records, "reward/format", sampled.before.format);
     const pass = halfway(records, "reward/pass_rate", sampled.before.pass_rate);
-    const after = await measureTrained(String(summary.modelDir));
+    const modelDir = String(summary.modelDir);
+    const after = await withVerifier((verifier) => measureTrained(modelDir, verifier));
     const cells = [
       ...[`${preset}${overrides.length > 0 ? " shuffled" : ""}`, seed],
       ...[sampled, greedy].flatMap((pair) => [
@@ -155,39 +156,38 @@ function halfway(records: MetricsRecord[], metric: string, before: number): numb
   return values.findIndex((_, i) => mean(values.slice(Math.max(0, i - 2), i + 1)) >= middle) + 1;
 }
 
-/** Format and pass rate of the families, then of the sentences, never trained on: sampled / greedy. */
-async function measureUnseen(modelDir: string): Promise<string[]> {
+async function withVerifier<T>(use: (verifier: Verifier) => Promise<T>): Promise<T> {
   const verifier = await openVerifier();
   try {
-    const cells: string[] = [];
-    for (const split of ["transfer", "phrasing"] as const) {
-      const shares = await Promise.all(
-        [1, 0].map((temperature) =>
-          measure(modelDir, readProblems(split), { temperature, verifier }),
-        ),
-      );
-      cells.push(shares.map(({ format }) => format.toFixed(3)).join(" / "));
-      cells.push(shares.map(({ passRate }) => passRate.toFixed(3)).join(" / "));
-    }
-    return cells;
+    return await use(verifier);
   } finally {
     await verifier.close();
   }
 }
 
-async function measureTrained(modelDir: string) {
-  const unseen = await measureUnseen(modelDir);
-  const verifier = await openVerifier();
-  try {
-    const problems = readProblems("heldout").slice(0, PLAIN_PROBLEMS);
-    const trained = await measure(modelDir, problems, { temperature: 0, verifier });
-    const python = await resolvePython();
-    const plain = problems.map((p, i) => judgePlainly(python, p, trained.completions[i]));
-    const differ = plain.filter((share, i) => share !== trained.results[i].passRate).length;
-    const plainRate = plain.reduce((sum, share) => sum + share, 0) / plain.length;
-    const cell = `${trained.passRate.toFixed(3)} / ${plainRate.toFixed(3)}`;
-    return { unseen, plain: cell, differ };
-  } finally {
-    await verifier.close();
+/** Format and pass rate of the families, then of the sentences, never trained on: sampled / greedy. */
+async function measureUnseen(modelDir: string, verifier: Verifier): Promise<string[]> {
+  const cells: string[] = [];
+  for (const split of ["transfer", "phrasing"] as const) {
+    const shares = await Promise.all(
+      [1, 0].map((temperature) =>
+        measure(modelDir, readProblems(split), { temperature, verifier }),
+      ),
+    );
+    cells.push(shares.map(({ format }) => format.toFixed(3)).join(" / "));
+    cells.push(shares.map(({ passRate }) => passRate.toFixed(3)).join(" / "));
   }
+  return cells;
+}
+
+async function measureTrained(modelDir: string, verifier: Verifier) {
+  const unseen = await measureUnseen(modelDir, verifier);
+  const problems = readProblems("heldout").slice(0, PLAIN_PROBLEMS);
+  const trained = await measure(modelDir, problems, { temperature: 0, verifier });
+  const python = await resolvePython();
+  const plain = problems.map((p, i) => judgePlainly(python, p, trained.completions[i]));
+  const differ = plain.filter((share, i) => share !== trained.results[i].passRate).length;
+  const plainRate = plain.reduce((sum, share) => sum + share, 0) / plain.length;
+  const cell = `${trained.passRate.toFixed(3)} / ${plainRate.toFixed(3)}`;
+  return { unseen, plain: cell, differ };
 }

@@ -6,8 +6,11 @@ export const SIZES = ["shipped", "starter", "135m"] as const;
 export type Size = (typeof SIZES)[number];
 
 const SMALL = {
-  ...{ trainBatch: 32, trainLength: 128 },
-  ...{ generateBatch: 64, promptLength: 16, newTokens: 96 },
+  trainBatch: 32,
+  trainLength: 128,
+  generateBatch: 64,
+  promptLength: 16,
+  newTokens: 96,
 };
 
 /** Batches: B sequences of T tokens to train on; prompts and new tokens to generate. */

@@ -1,22 +1,21 @@
 /** `rlvr doctor`, training: would the embedded engine run here, and would the starter run fit? */
 import { existsSync } from "node:fs";
-import { statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { presetValues } from "../config/presets.js";
+import { freeBytes } from "../core/disk.js";
 import type { Check, Finding } from "./doctor-report.js";
 
-/** Memory of a starter run at its peak, rounded up: docs/BENCHMARKS.md. */
+/** Memory asked for a starter run, with room to spare over its peak in docs/BENCHMARKS.md. */
 const STARTER_BYTES = 1.8e9;
 /** Disk of a starter run: checkpoints, rollouts and evaluations, rounded up. */
 const STARTER_DISK_BYTES = 200e6;
 
 /** Examines processors, memory, disk, ONNX Runtime and the packaged starter. */
 export async function checkTraining(): Promise<Check> {
-  const { bavail, bsize } = await statfs(".");
   const facts = {
     cores: availableParallelism(),
     freeMemoryBytes: process.availableMemory(),
-    freeDiskBytes: bavail * bsize,
+    freeDiskBytes: await freeBytes("."),
     onnxruntime: await loadRuntime(),
     missingStarterFiles: starterFiles().filter((path) => !existsSync(path)),
   };

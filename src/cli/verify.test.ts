@@ -1,20 +1,15 @@
 /** `rlvr verify` stopped with Ctrl-C. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { childrenOf } from "../verify/process-tree.js";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), "rlvr-verify-cli-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
-/** Processes that this one has started and that still run. */
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return text === "" ? [] : text.split(" ").map(Number);
-}
 
 test.skipIf(process.platform !== "linux")(
   "Ctrl-C ends with 130, says so, and leaves no process behind",

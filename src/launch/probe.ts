@@ -1,12 +1,12 @@
 /** Finds out what is there: the Python that will train, GPUs, memory, disk and Ray. */
 import { execFile } from "node:child_process";
-import { statfs } from "node:fs/promises";
 import { freemem } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import { freeBytes } from "../core/disk.js";
 import { LaunchError } from "../core/errors.js";
 import { readTextOrNull } from "../core/read.js";
 import { listConfigKeys } from "./hydra.js";
@@ -75,20 +75,9 @@ export async function probeMachine(
     python: facts,
     gpus: await listGpus(),
     freeMemoryBytes: freemem(),
-    freeDiskBytes: await freeBytes(resolve(disk)),
+    freeDiskBytes: await freeBytes(disk),
     knownKeys: await readKnownKeys(facts.verl_folder),
   };
-}
-
-/** Free bytes where a folder is, or would be made. */
-async function freeBytes(folder: string): Promise<number> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return freeBytes(dirname(folder));
-  }
 }
 
 async function listGpus(): Promise<GpuFacts[]> {

@@ -112,7 +112,8 @@ function listProcesses(): number[] {
     .map(Number);
 }
 
-function childrenOf(pid: number): number[] {
+/** Processes that this one has started and that still run. */
+export function childrenOf(pid: number): number[] {
   return readNames(`/proc/${pid}/task`).flatMap((task) =>
     readText(`/proc/${pid}/task/${task}/children`).split(" ").filter(Boolean).map(Number),
   );
