@@ -5,7 +5,7 @@ export default tseslint.config(
   { ignores: ["dist/", "node_modules/", "runs/", "docs/", "**/*.d.ts", "web/dist/"] },
   ...tseslint.configs.recommended,
   {
-    files: ["**/*.ts"],
+    files: ["**/*.{ts,tsx}"],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
       "no-new": "error",

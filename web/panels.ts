@@ -108,7 +108,7 @@ export const PANELS: Panel[] = [
   },
   {
     title: "Clip fraction",
-    hint: "Between 0.001 and 0.2. Over 0.3: the step is too large.",
+    hint: "Between 0.001 and 0.2. Over 0.2: the step is too large.",
     screen: 1,
     lines: [
       { metric: "actor/pg_clipfrac", label: "clipped", color: "series-1" },

@@ -86,7 +86,7 @@ async function run(flags: Flags): Promise<void> {
         token: flags.token ?? process.env["RLVR_VERIFIER_TOKEN"] ?? null,
         pageToken,
         maxBodyBytes: flags.maxBody * 2 ** 20,
-        // One more than runs at once, so that a sandbox never waits for Node.
+        // Twice what runs at once, so that a sandbox never waits for Node.
         concurrency: workers * 2,
         queueCapacity: flags.queue,
         deadlineMs: flags.deadline * 1000,

@@ -1,6 +1,7 @@
 /** Checks across keys, and the sentence that says what the batch sizes mean together. */
 import { ConfigError } from "../core/errors.js";
 import type { Config } from "./schema.js";
+import { rewardFault } from "./settings.js";
 
 /**
  * Refuses configs whose keys contradict each other.
@@ -42,10 +43,7 @@ const CHECKS: ((config: Config) => string | null)[] = [
     engine === "embedded" && critic.enable === true && algorithm.adv_estimator !== "gae"
       ? `critic.enable=true: the estimator ${algorithm.adv_estimator} would not use the critic`
       : null,
-  ({ reward: { kind, weights } }) =>
-    kind === "tiered" && Math.max(weights.format, weights.compile) > weights.tests
-      ? `reward.weights: format (${weights.format}) and compile (${weights.compile}) may not weigh more than tests (${weights.tests}), else the policy learns form instead of right programs`
-      : null,
+  ({ reward }) => rewardFault(reward),
   ({ algorithm, actor_rollout_ref: { rollout } }) =>
     algorithm.filter_groups.enable && rollout.n < 2
       ? "algorithm.filter_groups.enable needs groups: actor_rollout_ref.rollout.n must be at least 2"

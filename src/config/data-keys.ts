@@ -79,7 +79,7 @@ export const verifierKeys = group({
   workers: key(count.nullable().default(null), {
     doc: "Sandbox servers that run programs; null takes one per processor core.",
   }),
-  time_limit_ms: key(count.default(10_000), {
+  time_limit_ms: key(count.default(5000), {
     doc: "Processor time per test; a problem's own limit comes first.",
     unit: "ms",
   }),
@@ -88,7 +88,7 @@ export const verifierKeys = group({
     unit: "ms",
   }),
   memory_limit_mb: key(count.default(512), { doc: "Memory per program.", unit: "MiB" }),
-  output_limit_kb: key(count.default(4096), {
+  output_limit_kb: key(count.default(16_384), {
     doc: "Most standard output kept per test; one byte more ends the program.",
     unit: "KiB",
   }),

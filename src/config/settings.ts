@@ -24,6 +24,15 @@ export function verifierSettings({ verifier, reward, seed }: Config) {
   };
 }
 
+/**
+ * Says what is wrong with the weights of `tiered`, under which a program that passes nothing could be
+ * worth more than one that passes; null when nothing is, or another kind pays.
+ */
+export function rewardFault({ kind, weights }: Pick<Config["reward"], "kind" | "weights">) {
+  if (kind !== "tiered" || Math.max(weights.format, weights.compile) <= weights.tests) return null;
+  return `reward.weights: format (${weights.format}) and compile (${weights.compile}) may not weigh more than tests (${weights.tests}), else the policy learns form instead of right programs`;
+}
+
 /** Threads of the tensor runtime. */
 export function engineThreads({ embedded }: Config): number {
   return embedded.threads ?? Math.min(8, availableParallelism());

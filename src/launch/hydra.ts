@@ -30,7 +30,7 @@ const READS_AS_OTHER = /^(true|false|null|none|nan|inf|[+-]?(inf|nan))$/i;
 function formatValue(value: OverrideValue): string {
   if (value === null) return "null";
   if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "number") return formatNumber(value);
+  if (typeof value === "number") return String(value);
   if (Array.isArray(value)) return `[${value.map(formatValue).join(",")}]`;
   if (typeof value === "object") {
     const items = Object.entries(value).map(([key, item]) => `${key}:${formatValue(item)}`);
@@ -40,11 +40,6 @@ function formatValue(value: OverrideValue): string {
   // In quotes, a backslash counts only before a quote; `${` would be an interpolation.
   const escaped = value.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1");
   return `"${escaped.replaceAll("${", "\\${")}"`;
-}
-
-/** Hydra reads `1e-6` as a float and `1e-06` as well; an integer stays one. */
-function formatNumber(value: number): string {
-  return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : String(value);
 }
 
 /** Quotes a word for a POSIX shell. */

@@ -177,7 +177,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     if (custom.path === null && isRemote && kind !== "pass_rate") {
       return failed(
         `reward.kind=${kind} is computed by the verify service, but verifier.urls names services ` +
-          "that are already running; start them with this config or leave verifier.urls empty",
+          "that are already running and pay by pass_rate; leave verifier.urls empty",
       );
     }
     return ok(custom.path === null ? `paid by ${kind}` : `paid by ${custom.path}`);

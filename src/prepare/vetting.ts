@@ -8,6 +8,7 @@
 import type { OnProgress } from "../core/progress.js";
 import type { Problem } from "../core/problem.js";
 import { DataError } from "../core/errors.js";
+import { blockOf } from "../verify/extract.js";
 import type { Verifier } from "../verify/verify.js";
 import { openRows } from "./rows.js";
 import type { Drop } from "./source.js";
@@ -83,7 +84,7 @@ export class Vetting {
     }
     let detail = "";
     for (const solution of solutions) {
-      const completion = fenced(solution);
+      const completion = blockOf(solution, problem.language);
       const result = await this.#options.verifier.verify(requestOf(problem, completion, signal));
       if (result.passRate === 1) {
         this.report.audited++;
@@ -106,13 +107,6 @@ const requestOf = (problem: Problem, completion: string, signal?: AbortSignal) =
   maxTests: null,
   ...(signal && { signal }),
 });
-
-/** A program as a completion; the fence is longer than any run of back-ticks in it. */
-function fenced(program: string): string {
-  const longest = Math.max(2, ...(program.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}python\n${program}\n${fence}`;
-}
 
 /** Vets problems in order until `limit` have passed; the rest are not run. */
 export async function vetInOrder<T extends { problem: Problem; line: number }>(

@@ -8,6 +8,7 @@
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { DataError } from "../core/errors.js";
+import { isAlive } from "../core/process.js";
 import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
 import { LineTail } from "./line-tail.js";
 import { MetricsTable } from "./metrics-table.js";
@@ -241,18 +242,8 @@ function statusOf(info: RunInfo | null, updatedAt: number | null): RunSummary["s
   if (info === null) return "unreadable";
   if (info.status !== "running") return info.status;
   const lastSign = Math.max(updatedAt ?? 0, Date.parse(info.startedAt));
-  return Date.now() - lastSign > (isAlive(info.pid) ? STALE_MS : ORPHAN_MS) ? "stale" : "running";
-}
-
-/** Whether a process of this machine has the id; one of another user is there all the same. */
-function isAlive(pid: number | null): boolean {
-  if (pid === null) return true;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+  const mayWrite = info.pid === null || isAlive(info.pid);
+  return Date.now() - lastSign > (mayWrite ? STALE_MS : ORPHAN_MS) ? "stale" : "running";
 }
 
 /** A checkpoint folder without its manifest was being written when the run ended. */

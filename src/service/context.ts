@@ -14,7 +14,7 @@ export interface ServiceOptions {
   pageToken: string | null;
   /** Largest request body, in bytes. */
   maxBodyBytes: number;
-  /** Jobs that run at once: a few more than sandbox workers, so that none of them waits for Node. */
+  /** Jobs in hand at once: more than sandbox workers, so that none of them waits for Node. */
   concurrency: number;
   /** Jobs that may wait; one more is refused. */
   queueCapacity: number;

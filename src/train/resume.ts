@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Config } from "../config/schema.js";
 import { CheckpointError, ConfigError } from "../core/errors.js";
+import { isAlive } from "../core/process.js";
 import { type RunInfo, readRunInfo, runPaths } from "../core/run.js";
 import {
   type CheckpointState,
@@ -56,11 +57,7 @@ async function resolveCheckpoint(path: string): Promise<string> {
 /** Runs of this engine hold the directory's lock; those of another are known by their run.json. */
 function assertNotLaunched(info: RunInfo, dir: string): void {
   if (info.engine === "embedded" || info.status !== "running" || info.pid === null) return;
-  try {
-    process.kill(info.pid, 0);
-  } catch {
-    return;
-  }
+  if (!isAlive(info.pid)) return;
   throw new ConfigError(`${dir} is being written by process ${info.pid}; wait for it or stop it`);
 }
 

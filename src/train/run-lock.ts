@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { ConfigError } from "../core/errors.js";
+import { isAlive } from "../core/process.js";
 import { runPaths } from "../core/run.js";
 import { cannotWrite } from "../core/write.js";
 
@@ -43,7 +44,7 @@ export function lockRun(dir: string): () => void {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (take(own, path)) return () => giveBack(path, isNew ? dir : null);
       const holder = readHolder(path);
-      if (holder !== null && isAlive(holder)) {
+      if (holder !== null && isHeld(holder)) {
         throw new ConfigError(
           `${dir} is being written by process ${holder.pid}; wait for it or stop it`,
         );
@@ -100,20 +101,14 @@ function removeDead(path: string, dead: Holder | null): void {
     return;
   }
   const moved = readHolder(aside);
-  const isDead = moved === null || moved.pid === dead?.pid || !isAlive(moved);
+  const isDead = moved === null || moved.pid === dead?.pid || !isHeld(moved);
   // Somebody took the place in between: it stays theirs.
   if (!isDead) take(aside, path);
   rmSync(aside, { force: true });
 }
 
-function isAlive({ pid, startedAt }: Holder): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // A process of another user lives, too.
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-  }
-  return startedAt === null || holderOf(pid).startedAt === startedAt;
+function isHeld({ pid, startedAt }: Holder): boolean {
+  return isAlive(pid) && (startedAt === null || holderOf(pid).startedAt === startedAt);
 }
 
 function holderOf(pid: number): Holder {

@@ -2,12 +2,13 @@
  * Checkers: programs that decide whether an output is right, run in the sandbox after the judged
  * program has ended.
  *
- * The sandbox gives a program standard input only, so the files that a checker reads are written
- * by a few lines put before it: `input`, `output` and `answer` in its own folder, whose names are
- * its arguments. Exit codes of `testlib`: 0 right, 1 and 2 and 4 and 8 wrong, 7 points, 16 and
- * more partial; `open-r1`: prints a number of 0 to 1 or 0 to 100. A checker that fails in any other
- * way is the problem's fault, never the program's.
+ * The sandbox gives a program standard input only, so the files that a checker reads come with it
+ * and python/sandbox/checker_prelude.py, put before it, answers for them: `input`, `output` and
+ * `answer`, whose names are its arguments. Exit codes of `testlib`: 0 right, 1 and 2 and 4 and 8
+ * wrong, 7 points, 16 and more partial; `open-r1`: prints a number of 0 to 1 or 0 to 100. A checker
+ * that fails in any other way is the problem's fault, never the program's.
  */
+import { readFileSync } from "node:fs";
 import type { Checker } from "../core/problem.js";
 import type { Verdict } from "../core/verdict.js";
 import { shown } from "./judgement.js";
@@ -28,25 +29,10 @@ export interface CheckRequest {
 /** What a checker may use at least. */
 const CHECKER_LIMITS = { cpuMs: 10_000, wallMs: 30_000, memoryBytes: 512 * 2 ** 20 };
 
-/** Reads the three texts, each as JSON on one line, and makes them what a checker expects. */
-const PRELUDE = `
-import io as _io, json as _json, sys as _sys
-_texts = [_json.loads(_sys.stdin.readline()) for _ in range(3)]
-_names = _json.loads(_sys.stdin.readline())
-_files = dict(zip(("input", "output", "answer"), _texts))
-_sys.argv = ["checker"] + _names
-_sys.stdin = _io.StringIO("")
-import builtins as _builtins
-_real_open = _builtins.open
-def _open(file, mode="r", *rest, **named):
-    if isinstance(file, (str, bytes)) and file in _files and "r" in mode:
-        text = _files[file]
-        if "b" in mode:
-            return _io.BytesIO(text.encode())
-        return _io.StringIO(text)
-    return _real_open(file, mode, *rest, **named)
-_builtins.open = _io.open = _open
-`;
+const PRELUDE = readFileSync(
+  new URL("../../python/sandbox/checker_prelude.py", import.meta.url),
+  "utf8",
+);
 
 /**
  * Runs the checker on one output.
@@ -65,7 +51,12 @@ export async function checkOutput(request: CheckRequest): Promise<Verdict> {
     language: "python",
     source: `${PRELUDE}exec(compile(${JSON.stringify(checker.source)}, "checker.py", "exec"), {"__name__": "__main__"})\n`,
     stdins: [Buffer.from(texts.map((text) => JSON.stringify(text)).join("\n") + "\n")],
-    limits: { ...limits, ...CHECKER_LIMITS },
+    limits: {
+      cpuMs: Math.max(limits.cpuMs, CHECKER_LIMITS.cpuMs),
+      wallMs: Math.max(limits.wallMs, CHECKER_LIMITS.wallMs),
+      memoryBytes: Math.max(limits.memoryBytes, CHECKER_LIMITS.memoryBytes),
+      outputBytes: limits.outputBytes,
+    },
   });
   const decided = checker.protocol === "testlib" ? byExitCode(outcome) : byNumber(outcome);
   if (decided === "right") return { kind: "accepted" };

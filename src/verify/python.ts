@@ -27,7 +27,7 @@ async function askForPath(command: string): Promise<string> {
     found.delete(command);
     throw new SandboxError(
       `a Python 3 interpreter is needed to run programs, but ${command} does not start; ` +
-        "install python3 or name one in verifier.python",
+        "install python3, or put the folder of one on PATH",
       { cause },
     );
   }

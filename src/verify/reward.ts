@@ -1,4 +1,5 @@
 /** Verdicts → number: what the policy is paid. */
+import { rewardFault } from "../config/settings.js";
 import { ConfigError } from "../core/errors.js";
 import type { VerdictKind } from "../core/verdict.js";
 import type { RewardOptions } from "./verifier.js";
@@ -34,23 +35,16 @@ export function computeReward(facts: RewardFacts, options: RewardOptions): numbe
 }
 
 /**
- * Refuses weights under which a program that passes nothing could be worth more than one that
- * passes: the format or compile reward may not exceed the reward for tests.
+ * Refuses weights that are no amounts, or by which `tiered` would pay more for form than for tests.
  *
  * @throws {ConfigError} naming the weight.
  */
-export function checkReward({ weights }: RewardOptions): void {
-  for (const [name, weight] of Object.entries(weights)) {
+export function checkReward(reward: RewardOptions): void {
+  for (const [name, weight] of Object.entries(reward.weights)) {
     if (!Number.isFinite(weight) || weight < 0) {
       throw new ConfigError(`reward.weights.${name} must be a number of at least 0, got ${weight}`);
     }
   }
-  for (const name of ["format", "compile"] as const) {
-    if (weights[name] > weights.tests) {
-      throw new ConfigError(
-        `reward.weights.${name} (${weights[name]}) must not exceed reward.weights.tests ` +
-          `(${weights.tests}): the policy would be paid more for form than for passing tests`,
-      );
-    }
-  }
+  const fault = rewardFault(reward);
+  if (fault !== null) throw new ConfigError(fault);
 }

@@ -129,6 +129,14 @@ describe("checkers", () => {
       "wrong_answer",
     );
   });
+
+  test("get what the problem gives the program, where that is more than their own least", async () => {
+    const hungry = "import sys\nkept = bytearray(700 * 2**20)\nsys.exit(0)\n";
+    const problem = checker(hungry);
+    expect((await judge("print(4, 6)\n", problem)).verdict).toBe("bad_problem");
+    const roomy = { ...problem, limits: { memoryBytes: 2 ** 30 } };
+    expect((await judge("print(4, 6)\n", roomy)).verdict).toBe("accepted");
+  });
 });
 
 describe("rewards and options", () => {
@@ -157,6 +165,8 @@ describe("rewards and options", () => {
     await expect(createVerifier({ reward: { kind: "tiered", weights } })).rejects.toThrow(
       ConfigError,
     );
+    // Only `tiered` pays by weights.
+    await (await createVerifier({ workers: 1, reward: { kind: "pass_rate", weights } })).close();
   });
 
   test("early stop leaves out the tests after the first failure", async () => {

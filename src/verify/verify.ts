@@ -3,7 +3,8 @@
  * use, so that all three judge alike.
  */
 import { createHash } from "node:crypto";
-import { availableParallelism } from "node:os";
+import { configSchema } from "../config/schema.js";
+import { verifierSettings } from "../config/settings.js";
 import { ConfigError } from "../core/errors.js";
 import { countTests, type Problem } from "../core/problem.js";
 import { randomStream } from "../core/random.js";
@@ -30,24 +31,9 @@ import type {
 export type { RemoteOptions } from "./remote.js";
 export type * from "./verifier.js";
 
-/** The settings that hold where nothing else is said. */
+/** The settings that hold where nothing else is said: those of a config that says nothing. */
 export function defaultVerifierOptions(): VerifierOptions {
-  return {
-    workers: availableParallelism(),
-    limits: {
-      cpuMs: 5000,
-      wallMs: 15_000,
-      memoryBytes: 512 * 2 ** 20,
-      outputBytes: 16 * 2 ** 20,
-    },
-    earlyStop: false,
-    maxTests: null,
-    seed: 42,
-    reward: { kind: "pass_rate", weights: { format: 0.1, compile: 0.1, tests: 0.8 } },
-    requireIsolation: "none",
-    retries: 2,
-    reuse: true,
-  };
+  return { ...verifierSettings(configSchema.parse({})), reuse: true };
 }
 
 /**

@@ -525,11 +525,15 @@ describe("prepare from the hub", () => {
   });
 });
 
+const SUM_IN_JAVASCRIPT =
+  'const words = require("fs").readFileSync(0, "utf8").split(" ");\nconsole.log(Number(words[0]) + Number(words[1]));\n';
+
 describe("prepare by trial", () => {
   test("leaves out problems whose reference fails, and those outside the band of pass rates", async () => {
-    const own = (id: string, solution: string) => ({
+    const own = (id: string, solution: string, language = "python") => ({
       id,
       source: "own",
+      language,
       prompt: [{ role: "user", content: `${id}: add two numbers` }],
       tests: {
         kind: "stdio",
@@ -546,6 +550,7 @@ describe("prepare by trial", () => {
       own("broken", "print(3)"),
       own("easy", right),
       own("hard", right),
+      own("script", SUM_IN_JAVASCRIPT, "javascript"),
     ]);
     const fence = (program: string) => `\`\`\`python\n${program}\n\`\`\``;
     const [pass, fail] = [fence(right), fence("print(0)")];
@@ -554,6 +559,7 @@ describe("prepare by trial", () => {
       { problem_id: "broken", completions: [pass, fail] },
       { problem_id: "easy", completions: [pass, pass] },
       { problem_id: "hard", completion: fail },
+      { problem_id: "script", completion: fail },
     ]);
     const options = optionsOf(train, {
       dedupe: "off",
@@ -561,8 +567,8 @@ describe("prepare by trial", () => {
       profile: { path: completions, min: 0.2, max: 0.8 },
     });
     const { splits, trials } = await prepare(options);
-    expect(splits.train?.dropped).toEqual({ audit_failed: 1, too_easy: 1, too_hard: 1 });
-    expect(trials).toMatchObject({ audited: 3, without_solution: 0 });
+    expect(splits.train?.dropped).toEqual({ audit_failed: 1, too_easy: 1, too_hard: 2 });
+    expect(trials).toMatchObject({ audited: 4, without_solution: 0 });
     const line = readFileSync(join(options.out, "train1.jsonl"), "utf8");
     expect(JSON.parse(line)).toMatchObject({ id: "good", tags: { pass_rate: "0.500" } });
   });
