@@ -3,9 +3,10 @@
  * with their verdicts, so that dashboard, report and health rules see no difference.
  */
 import { statSync } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { LineTail } from "../core/line-tail.js";
 import type { Problem } from "../core/problem.js";
 import { appendLine, type MetricsRecord, runPaths, writeRollouts } from "../core/run.js";
 import { dumpMetrics, type Judge, readDump, rolloutMetrics, toRollouts } from "./dumps.js";
@@ -36,7 +37,6 @@ export class RunFollower {
   readonly #infraErrors: LineTail;
   /** Samples without a score whose step is not written down yet. */
   #lost: z.output<typeof lostSchema>[] = [];
-  readonly #printed: StepMetrics[] = [];
   /** Steps whose record waits for its dump, with how often it was looked for. */
   #waiting: { metrics: StepMetrics; looks: number }[] = [];
   /** Last step that was written down. */
@@ -45,22 +45,31 @@ export class RunFollower {
   constructor(options: FollowOptions) {
     const { metricsFile, infraLog } = options;
     this.#options = options;
-    this.#metrics = metricsFile === null ? null : new LineTail(metricsFile, 0);
+    this.#metrics =
+      metricsFile === null
+        ? null
+        : new LineTail(metricsFile, {
+            onLine: (line) => this.#take(parseFileLine(line)),
+            onReset: () => {},
+          });
+    const onLost = (line: string) => this.#lost.push(lostSchema.parse(JSON.parse(line)));
     // Launches of one run share this log.
-    this.#infraErrors = new LineTail(infraLog, sizeOf(infraLog));
+    this.#infraErrors = new LineTail(
+      infraLog,
+      { onLine: onLost, onReset: () => {} },
+      sizeOf(infraLog),
+    );
   }
 
   /** Takes a console line; it counts where there is no file logger. */
   readConsole(line: string): void {
     if (this.#options.metricsFile !== null) return;
-    const parsed = parseConsoleLine(line);
-    if (parsed !== null) this.#printed.push(parsed);
+    this.#take(parseConsoleLine(line));
   }
 
   /** Writes down what came since the last time. `isOver` stops waiting for late dumps. */
   async poll({ isOver }: { isOver: boolean }): Promise<void> {
-    const found = [...this.#printed.splice(0), ...(await this.#readMetrics())];
-    this.#waiting.push(...found.map((metrics) => ({ metrics, looks: 0 })));
+    await this.#metrics?.read();
     while (this.#waiting.length > 0) {
       const [next] = this.#waiting;
       // A dump is written by a thread of its own and may come a moment after the metrics.
@@ -70,9 +79,8 @@ export class RunFollower {
     }
   }
 
-  async #readMetrics(): Promise<StepMetrics[]> {
-    const lines = (await this.#metrics?.read()) ?? [];
-    return lines.map(parseFileLine).filter((parsed) => parsed !== null);
+  #take(metrics: StepMetrics | null): void {
+    if (metrics !== null) this.#waiting.push({ metrics, looks: 0 });
   }
 
   /** Answers false if the step's dump is still to come. */
@@ -105,8 +113,7 @@ export class RunFollower {
    * no dump says so; a step's dump is written after the last of them is noted.
    */
   async #lostShare(dumpPath: string, dumped: number): Promise<number> {
-    const lines = await this.#infraErrors.read();
-    this.#lost.push(...lines.map((line) => lostSchema.parse(JSON.parse(line))));
+    await this.#infraErrors.read();
     const { mtimeMs } = await stat(dumpPath);
     const until = this.#lost.findIndex(({ time }) => time * 1000 > mtimeMs);
     const lost = this.#lost
@@ -133,44 +140,3 @@ const MOST_LOOKS = 10;
 const lostSchema = z.object({ time: z.number(), split: z.unknown(), on_infra_error: z.string() });
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-
-/** The lines of a growing file, each read once. */
-class LineTail {
-  readonly #path: string;
-  #offset: number;
-  #torn = "";
-
-  constructor(path: string, offset: number) {
-    this.#path = path;
-    this.#offset = offset;
-  }
-
-  /** Whole lines since the last time; none while there is no file. */
-  async read(): Promise<string[]> {
-    const bytes = await readFrom(this.#path, this.#offset);
-    if (bytes === null) return [];
-    this.#offset += bytes.length;
-    const lines = (this.#torn + bytes.toString("utf8")).split("\n");
-    this.#torn = lines.pop() ?? "";
-    return lines;
-  }
-}
-
-/** The bytes of a file from an offset on; null while there is no file. */
-async function readFrom(path: string, offset: number): Promise<Buffer | null> {
-  let file;
-  try {
-    file = await open(path, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.max(0, size - offset));
-    await file.read(buffer, 0, buffer.length, offset);
-    return buffer;
-  } finally {
-    await file.close();
-  }
-}

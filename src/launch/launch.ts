@@ -12,12 +12,12 @@ import {
   appendLine,
   type HealthEvent,
   type MetricsRecord,
-  readLines,
   type RunInfo,
   runPaths,
   writeAtomic,
   writeRunInfo,
 } from "../core/run.js";
+import { truncateRun } from "../core/truncate.js";
 import { type PreparedFile, prepareFile } from "./data.js";
 import type { Judge } from "./dumps.js";
 import { explainFailure } from "./failures.js";
@@ -197,7 +197,7 @@ async function openRunDirectory(
   const resumedFrom = isResumed
     ? await resumeStep(plan.dir, config.trainer.resume_from_path)
     : null;
-  await dropAfter(plan.dir, resumedFrom);
+  await truncateRun(plan.dir, resumedFrom);
   const stepsPerEpoch = Math.floor(options.trainRows / config.data.train_batch_size);
   const run: RunInfo = {
     format: 1,
@@ -223,18 +223,6 @@ async function resumeStep(dir: string, from: string | null): Promise<number | nu
   if (named !== undefined) return Number(named);
   const tracker = join(runPaths(dir).checkpoints, "latest_checkpointed_iteration.txt");
   return existsSync(tracker) ? Number(await readFile(tracker, "utf8")) : null;
-}
-
-/** Drops what was written down after the step that a run goes on from. */
-async function dropAfter(dir: string, step: number | null): Promise<void> {
-  const paths = runPaths(dir);
-  for (const path of [paths.metrics, paths.health, paths.rolloutIndex]) {
-    if (!existsSync(path)) continue;
-    const kept = (await readLines<{ step: number }>(path)).filter(
-      (record) => step !== null && record.step <= step,
-    );
-    await writeAtomic(path, kept.map((record) => JSON.stringify(record) + "\n").join(""));
-  }
 }
 
 /** veRL's checkpoint folders in a run directory, oldest first. */

@@ -5,9 +5,9 @@
  * any range is answered from them in milliseconds, and refreshing costs what was added. Until such a
  * file has been read for the first time, a sample of lines spread over it answers instead.
  */
+import { LineTail } from "../core/line-tail.js";
 import type { MetricsRecord } from "../core/run.js";
 import { sampleLines } from "./line-sample.js";
-import { LineTail } from "./line-tail.js";
 
 /** More than this is not waited for: it takes longer than a page may take to show something. */
 const SOON_BYTES = 4 * 2 ** 20;

@@ -6,10 +6,10 @@
  */
 import { open, readFile } from "node:fs/promises";
 import { DataError } from "../core/errors.js";
+import { LineTail } from "../core/line-tail.js";
 import { type RolloutIndexEntry, runPaths } from "../core/run.js";
 import type { Rollout } from "../core/rollout.js";
 import { VERDICT_KINDS, type VerdictKind } from "../core/verdict.js";
-import { LineTail } from "./line-tail.js";
 
 /** Longest time one query may read records to look for a text. */
 const TEXT_BUDGET_MS = 300;

@@ -8,9 +8,9 @@
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { DataError } from "../core/errors.js";
+import { LineTail } from "../core/line-tail.js";
 import { isAlive } from "../core/process.js";
 import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
-import { LineTail } from "./line-tail.js";
 import { MetricsTable } from "./metrics-table.js";
 import { readProblemTags } from "./problem-tags.js";
 import { RolloutTable } from "./rollout-table.js";

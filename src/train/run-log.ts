@@ -1,19 +1,7 @@
-/**
- * What a run writes as it goes: metrics, health and rollouts, and, on resume, the removal of
- * everything beyond the step it goes on from, so that curves never double back.
- */
+/** What a run writes as it goes: metrics and health. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { DataError } from "../core/errors.js";
-import {
-  type HealthEvent,
-  type MetricsRecord,
-  appendLine,
-  readLines,
-  runPaths,
-  writeAtomic,
-} from "../core/run.js";
+import { mkdir } from "node:fs/promises";
+import { type HealthEvent, type MetricsRecord, appendLine, runPaths } from "../core/run.js";
 
 /** Makes the folders of a run. */
 export async function makeRunFolders(dir: string): Promise<void> {
@@ -36,37 +24,4 @@ export function writeMetrics(dir: string, record: MetricsRecord): void {
 /** Appends a health event. */
 export function writeHealth(dir: string, event: HealthEvent): void {
   appendLine(runPaths(dir).health, event);
-}
-
-/** Drops every record after `step`, or all of them when it is null, and answers what is left. */
-export async function truncateRun(dir: string, step: number | null): Promise<MetricsRecord[]> {
-  const paths = runPaths(dir);
-  const keep = (record: { step: number }) => step !== null && record.step <= step;
-  const metrics = await keepLines<MetricsRecord>(paths.metrics, keep);
-  await keepLines<HealthEvent>(paths.health, keep);
-  await keepLines<{ step: number }>(paths.rolloutIndex, keep);
-  const files = existsSync(paths.rollouts) ? await readdir(paths.rollouts) : [];
-  for (const name of files) {
-    const digits = /^step_(\d+)\.jsonl/.exec(name)?.[1];
-    if (digits !== undefined && !keep({ step: Number(digits) })) {
-      await rm(join(paths.rollouts, name));
-    }
-  }
-  return metrics;
-}
-
-async function keepLines<T extends { step: number }>(
-  path: string,
-  keep: (record: T) => boolean,
-): Promise<T[]> {
-  if (!existsSync(path)) return [];
-  const lines = await readLines<T>(path);
-  const odd = lines.findIndex((record) => typeof record?.step !== "number");
-  // Left alone it would be taken for one of a later step, and dropped.
-  if (odd !== -1) throw new DataError("line has no step", { path, line: odd + 1 });
-  const kept = lines.filter(keep);
-  const text = kept.map((record) => JSON.stringify(record) + "\n").join("");
-  // Rewriting an unchanged file would only make readers start over.
-  if (text !== (await readFile(path, "utf8"))) await writeAtomic(path, text);
-  return kept;
 }

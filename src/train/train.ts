@@ -27,6 +27,7 @@ import {
   writeRollouts,
   writeRunInfo,
 } from "../core/run.js";
+import { truncateRun } from "../core/truncate.js";
 import type { Verifier } from "../verify/verify.js";
 import {
   type RunIdentity,
@@ -46,7 +47,7 @@ import { findCheckpoint, openResumePoint } from "./resume.js";
 import { inspectModels, loadRoles } from "./roles.js";
 import { type Prompt, type RolloutMakers, toRecord } from "./rollout.js";
 import { lockRun } from "./run-lock.js";
-import { holdsRun, makeRunFolders, truncateRun, writeHealth, writeMetrics } from "./run-log.js";
+import { holdsRun, makeRunFolders, writeHealth, writeMetrics } from "./run-log.js";
 import { type StepContext, type StepResult, type TrainState, trainStep } from "./step.js";
 import { TensorboardWriter } from "./tensorboard.js";
 import { validate } from "./validate.js";

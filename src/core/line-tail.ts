@@ -20,14 +20,16 @@ export interface LineTailHandlers {
 export class LineTail {
   readonly #path: string;
   readonly #handlers: LineTailHandlers;
-  #offset = 0;
+  #offset: number;
   #inode: number | null = null;
   #badLines = 0;
   #reading: Promise<void> | null = null;
 
-  constructor(path: string, handlers: LineTailHandlers) {
+  /** Reads from byte `offset` on; what comes before is never handed over. */
+  constructor(path: string, handlers: LineTailHandlers, offset = 0) {
     this.#path = path;
     this.#handlers = handlers;
+    this.#offset = offset;
   }
 
   /** Lines left out because they could not be understood. */
