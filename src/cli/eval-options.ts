@@ -7,7 +7,6 @@ import { EVALUATE_DEFAULTS, type EvaluateSettings } from "../eval/evaluate.js";
 import { defaultVerifierOptions } from "../verify/verify.js";
 import { addExamples, suggest } from "./help.js";
 import { amount, jsonObject, positive, whole } from "./option-values.js";
-import { VERSION } from "./version.js";
 
 /** The flags as commander hands them over. */
 export interface EvalFlags {
@@ -133,7 +132,6 @@ export function settingsOf(
     limit: flags.limit ?? null,
     window,
     reuse: flags.reuse ?? [],
-    version: VERSION,
   };
 }
 

@@ -89,7 +89,7 @@ async function main(argv: string[]): Promise<void> {
     if (name === wanted || wanted === "completion") (await load()).define(command);
   }
   if (wanted === undefined && argv.includes("--version")) {
-    const { VERSION } = await import("./version.js");
+    const { VERSION } = await import("../core/version.js");
     process.stdout.write(`${VERSION}\n`);
     return;
   }

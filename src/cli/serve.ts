@@ -13,7 +13,6 @@ import type { IsolationLevel } from "../verify/sandbox.js";
 import { createVerifier, defaultVerifierOptions } from "../verify/verify.js";
 import { addExamples } from "./help.js";
 import { port, positive, whole } from "./option-values.js";
-import { VERSION } from "./version.js";
 
 interface Flags {
   host: string;
@@ -82,7 +81,6 @@ async function run(flags: Flags): Promise<void> {
       verifier,
       sandbox,
       options: {
-        version: VERSION,
         token: flags.token ?? process.env["RLVR_VERIFIER_TOKEN"] ?? null,
         pageToken,
         maxBodyBytes: flags.maxBody * 2 ** 20,

@@ -15,7 +15,6 @@ import { type Report, reportPaths, writeReport } from "../report/report.js";
 import type { TrainSummary } from "../train/train.js";
 import type { Verifier } from "../verify/verify.js";
 import type { TrainConsole } from "./train-console.js";
-import { VERSION } from "./version.js";
 
 /** Completions sampled at a time. */
 const BATCH_SIZE = 128;
@@ -58,7 +57,6 @@ export async function compareModels(
             maxTokens: config.data.max_response_length,
             seed: config.seed,
             outDir: join(runPaths(summary.dir).eval, full),
-            version: VERSION,
           },
         });
       }

@@ -18,7 +18,6 @@ import { HealthMonitor } from "../train/health.js";
 import { runDirectory } from "../train/train.js";
 import { describeVerlEvent, describeVerlSummary } from "./verl-console.js";
 import { openVerlService } from "./verl-service.js";
-import { VERSION } from "./version.js";
 
 /** What the command line asks of a launch beside the config. */
 export interface VerlFlags {
@@ -83,7 +82,6 @@ export async function trainWithVerl(resolved: ResolvedConfig, flags: VerlFlags):
       observe: (record) => monitor?.observe(record) ?? [],
       onEvent: (event) => describeVerlEvent(event, flags.json === true),
       signal: stop.signal,
-      version: VERSION,
       isolation: service.isolation,
     });
     report(summary, flags);

@@ -8,7 +8,6 @@ import { startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import { createVerifier } from "../verify/verify.js";
-import { VERSION } from "./version.js";
 
 /** A running verifier with, where the run needs its own, the service before it. */
 export interface VerlService {
@@ -28,7 +27,6 @@ export async function openVerlService(config: Config, socket: string | null): Pr
   const isOurs = path !== null && !path.endsWith(".py");
   const verifier = isOurs ? withCustomReward(builtIn, await loadCustomReward(path, name)) : builtIn;
   const options = {
-    version: VERSION,
     token: null,
     pageToken: null,
     maxBodyBytes: 64 * 2 ** 20,

@@ -30,8 +30,6 @@ export interface EvaluateSettings {
   outDir: string | null;
   /** Other evaluation directories whose completions may be used again. */
   reuse: readonly string[];
-  /** Product version, for the record. */
-  version: string;
 }
 
 /** The settings most callers leave alone. */
@@ -49,5 +47,4 @@ export const EVALUATE_DEFAULTS = {
   judgeConcurrency: 4,
   outDir: null,
   reuse: [],
-  version: "0.1.0",
 } as const satisfies Partial<EvaluateSettings>;

@@ -1,6 +1,7 @@
 /** Scores of an evaluation from its samples. */
 import type { EvalGroup, EvalSample, EvalSettings, EvaluationInfo } from "../core/evaluation.js";
 import { bootstrapMean, type Interval, mean, wilsonInterval } from "../core/statistics.js";
+import { VERSION } from "../core/version.js";
 import type { EvaluateSettings } from "./settings.js";
 import { meanPassAtK } from "./pass-at-k.js";
 
@@ -40,7 +41,7 @@ export function summarise(input: SummariseInput): EvaluationInfo {
     settings: input.recorded,
     status: missing === 0 ? "complete" : "incomplete",
     startedAt: input.startedAt.toISOString(),
-    version: settings.version,
+    version: VERSION,
     isolation: input.isolation,
     problems: input.problems,
     samples: samples.length,

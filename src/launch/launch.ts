@@ -18,6 +18,7 @@ import {
   writeRunInfo,
 } from "../core/run.js";
 import { truncateRun } from "../core/truncate.js";
+import { VERSION } from "../core/version.js";
 import { type PreparedFile, prepareFile } from "./data.js";
 import type { Judge } from "./dumps.js";
 import { explainFailure } from "./failures.js";
@@ -59,7 +60,6 @@ export interface LaunchOptions {
   observe: (record: MetricsRecord) => HealthEvent[];
   onEvent: (event: LaunchEvent) => void;
   signal: AbortSignal;
-  version: string;
   isolation: string | null;
   /** Time without a line after which a notice says that it may hang. */
   quietMs?: number;
@@ -206,7 +206,7 @@ async function openRunDirectory(
     engine: "verl",
     seed: config.seed,
     startedAt: new Date().toISOString(),
-    version: options.version,
+    version: VERSION,
     isolation: options.isolation,
     totalSteps: config.trainer.total_training_steps ?? stepsPerEpoch * config.trainer.total_epochs,
     status: "running",

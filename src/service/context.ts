@@ -6,8 +6,6 @@ import type { ServiceMetrics } from "./metrics.js";
 
 /** Settings of a service. */
 export interface ServiceOptions {
-  /** Product version, shown in /healthz. */
-  version: string;
   /** Bearer token that every route but /healthz asks for; null asks for none. */
   token: string | null;
   /** Token that browsers need to run code; null keeps them from it. */

@@ -1,5 +1,6 @@
 /** The OpenAPI document, made of the schemas that the routes parse with. */
 import { z } from "zod";
+import { VERSION } from "../core/version.js";
 import {
   errorSchema,
   healthSchema,
@@ -60,7 +61,7 @@ const jsonOf = (schema: z.ZodType) => ({
 });
 
 /** Builds the document. */
-export function openApiDocument(version: string): object {
+export function openApiDocument(): object {
   const refusals = Object.fromEntries(
     Object.entries(REFUSALS).map(([status, description]) => [
       status,
@@ -81,7 +82,7 @@ export function openApiDocument(version: string): object {
   });
   return {
     openapi: "3.1.0",
-    info: { title: "code-rlvr", version },
+    info: { title: "code-rlvr", version: VERSION },
     paths: Object.fromEntries(
       ROUTES.map((route) => [route.path, { [route.method]: operationOf(route) }]),
     ),

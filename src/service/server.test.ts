@@ -39,7 +39,6 @@ const outcome: ProgramOutcome = {
 };
 
 const OPTIONS: ServiceOptions = {
-  version: "0.0.0",
   token: null,
   pageToken: null,
   maxBodyBytes: 2 ** 20,

@@ -11,6 +11,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ConfigError } from "../core/errors.js";
+import { VERSION } from "../core/version.js";
 import type { Sandbox } from "../verify/sandbox.js";
 import type { Verifier } from "../verify/verify.js";
 import { refusalOf, sendRefusal } from "./answers.js";
@@ -136,13 +137,13 @@ export function createApp(
   app.get("/healthz", (c) =>
     c.json({
       status: isDraining ? "draining" : "ok",
-      version: options.version,
+      version: VERSION,
       isolation: verifier.level,
       ...queue.load,
     }),
   );
   app.get("/metrics", async (c) => c.text(await context.metrics.text()));
-  app.get("/openapi.json", (c) => c.json(openApiDocument(options.version)));
+  app.get("/openapi.json", (c) => c.json(openApiDocument()));
   const drain = async () => {
     isDraining = true;
     await queue.drain();

@@ -58,15 +58,3 @@ export function sampleIndices(
     .slice(0, count)
     .sort((a, b) => a - b);
 }
-
-/** Where training goes on after `step` steps of one batch each, and how many steps are left. */
-export function positionAfter(
-  step: number,
-  { stepsPerEpoch, totalSteps }: { stepsPerEpoch: number; totalSteps: number },
-): { epoch: number; batch: number; stepsLeft: number } {
-  return {
-    epoch: Math.floor(step / stepsPerEpoch),
-    batch: step % stepsPerEpoch,
-    stepsLeft: Math.max(0, totalSteps - step),
-  };
-}

@@ -46,9 +46,26 @@ export function findDrift(
     return [{ key: path, before, after, dangerous: DANGEROUS.has(path) }];
   });
   const things = [
-    { key: "the training data", before: saved.identity.trainData, after: now.identity.trainData },
-    { key: "the starting model", before: saved.identity.model, after: now.identity.model },
-  ].map((thing) => ({ ...thing, dangerous: true }));
+    {
+      key: "the training data",
+      before: saved.identity.trainData,
+      after: now.identity.trainData,
+      dangerous: true,
+    },
+    {
+      key: "the starting model",
+      before: saved.identity.model,
+      after: now.identity.model,
+      dangerous: true,
+    },
+    // Scores before and after do not compare, yet the policy is trained the same.
+    {
+      key: "the validation data",
+      before: saved.identity.valData,
+      after: now.identity.valData,
+      dangerous: false,
+    },
+  ];
   return [...keys, ...things.filter(({ before, after }) => before !== after)];
 }
 

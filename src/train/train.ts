@@ -11,7 +11,6 @@
  * The same config and seed give the same bytes, times aside, also when the run was killed and
  * resumed in between.
  */
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describeBatches } from "../config/checks.js";
 import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
@@ -28,6 +27,7 @@ import {
   writeRunInfo,
 } from "../core/run.js";
 import { truncateRun } from "../core/truncate.js";
+import { VERSION } from "../core/version.js";
 import type { Verifier } from "../verify/verify.js";
 import {
   type RunIdentity,
@@ -208,7 +208,7 @@ async function openRun(resolved: ResolvedConfig, options: TrainOptions): Promise
     engine: "embedded",
     seed: config.seed,
     startedAt: new Date().toISOString(),
-    version: await productVersion(),
+    version: VERSION,
     isolation: options.verifier.level,
     totalSteps,
     status: "running",
@@ -382,9 +382,4 @@ async function save(run: Run, { onEvent }: TrainOptions): Promise<number> {
   await rotateCheckpoints(dir, config.trainer.max_actor_ckpt_to_keep);
   onEvent?.({ kind: "checkpoint", step: state.step, dir: target });
   return state.step;
-}
-
-async function productVersion(): Promise<string> {
-  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -26,7 +26,7 @@ const { app } = createApp(
     verifier: new ArithmeticVerifier() as Verifier,
     sandbox: { level: "basic", run: async () => [outcome] } as unknown as Sandbox,
     options: {
-      ...{ version: "0", token: null, pageToken: null, maxBodyBytes: 2 ** 20 },
+      ...{ token: null, pageToken: null, maxBodyBytes: 2 ** 20 },
       ...{ concurrency: 2, queueCapacity: 4, deadlineMs: 1000 },
     },
   },

@@ -94,7 +94,6 @@ async function run({ fake = {}, overrides = [], options = {} }: Settings) {
     },
     observe: () => [],
     signal: new AbortController().signal,
-    version: "test",
     isolation: null,
     pollMs: 50,
     ...options,

@@ -68,7 +68,6 @@ export function serveRuns(
       verifier,
       sandbox,
       options: {
-        version: "0.0.0",
         token: null,
         pageToken: TOKEN,
         maxBodyBytes: 2 ** 20,

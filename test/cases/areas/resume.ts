@@ -4,21 +4,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runPaths } from "../../../src/core/run.js";
 import { listCheckpoints } from "../../../src/train/checkpoint.js";
-import { positionAfter } from "../../../src/train/data-order.js";
+import { batchAt, epochOrder } from "../../../src/train/data-order.js";
 import type { Case } from "../case.js";
 
 /** Runs one case. */
 export async function run({ input, expected: rawExpected }: Case): Promise<string | null> {
   const expected = rawExpected as Record<string, number>;
   if (Array.isArray(input.resumes)) return newest(input.resumes as number[], expected.step);
-  const stepsPerEpoch = input.steps_per_epoch as number;
-  const { epoch, batch, stepsLeft } = positionAfter(input.global_step as number, {
-    stepsPerEpoch,
-    totalSteps: stepsPerEpoch * (input.total_epochs as number),
-  });
-  const actual = { start_epoch: epoch, start_batch: batch, steps_to_run: stepsLeft };
-  const same = JSON.stringify(actual) === JSON.stringify(expected);
-  return same ? null : `expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`;
+  return position(input as Record<string, number>, expected);
+}
+
+/** Draws the batch after so many steps; it must stand where the case says, in the epoch it says. */
+function position(input: Record<string, number>, expected: Record<string, number>): string | null {
+  const batchSize = 2;
+  const order = { size: input.steps_per_epoch * batchSize, batchSize, shuffle: true, seed: 42 };
+  const drawn = batchAt(order, input.global_step);
+  const start = expected.start_batch * batchSize;
+  const wanted = epochOrder(order, expected.start_epoch).slice(start, start + batchSize);
+  const isThere = JSON.stringify(drawn) === JSON.stringify(wanted);
+  return isThere ? null : `expected problems ${wanted.join()}, got ${drawn.join()}`;
 }
 
 /** Makes checkpoints of these steps in a run directory, and asks which is taken. */
