@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { describeBatches } from "../config/checks.js";
 import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
 import { verifierSettings } from "../config/settings.js";
+import { unusedKeys } from "../config/unused.js";
 import { ConfigError } from "../core/errors.js";
 import { train } from "../train/train.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
@@ -41,6 +42,11 @@ export function define(command: Command): void {
 
 async function run(words: string[], flags: TrainFlags): Promise<void> {
   const resolved = await readTrainConfig(words, flags, process.env);
+  const isDry = flags.dryRun === true || flags.writeScript !== undefined;
+  // A run says them itself.
+  if (isDry || resolved.config.engine === "verl") {
+    for (const line of unusedKeys(resolved)) process.stderr.write(`rlvr: ${line}\n`);
+  }
   if (resolved.config.engine === "verl") {
     const { trainWithVerl } = await import("./train-verl.js");
     process.exitCode = await trainWithVerl(resolved, flags);

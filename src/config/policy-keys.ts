@@ -19,7 +19,7 @@ const optimKeys = (lr: number) =>
   group({
     lr: key(z.number().nonnegative().default(lr), { doc: "Learning rate after warm-up." }),
     lr_warmup_steps: key(z.number().int().min(-1).default(-1), {
-      doc: "Updates over which the learning rate rises from 0; -1 takes `lr_warmup_steps_ratio`.",
+      doc: "Steps with an update over which the learning rate rises from 0; -1 takes `lr_warmup_steps_ratio`.",
       unit: "steps",
     }),
     lr_warmup_steps_ratio: key(share.default(0), {

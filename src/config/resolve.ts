@@ -63,6 +63,7 @@ export function resolveConfig(sources: ConfigSources): ResolvedConfig {
   const { values, variables } = environmentValues(sources.environment ?? {});
   lay(values, (path) => ({ kind: "environment", name: variables.get(path) ?? "" }));
   lay((sources.overrides ?? []).map(parseOverride), () => ({ kind: "override" }));
+  dropPresetSteps(flat, provenance);
   const config = parseConfig(unflatten(flat), provenance);
   refuseIgnored(config.engine, flat, provenance);
   checkConfig(config);
@@ -70,6 +71,15 @@ export function resolveConfig(sources: ConfigSources): ResolvedConfig {
     if (!provenance.has(path)) provenance.set(path, { kind: "default" });
   }
   return { config, preset, provenance };
+}
+
+/** Whoever asks for epochs does not want a preset's count of steps, which would win. */
+function dropPresetSteps(flat: FlatValues, provenance: Map<string, Provenance>): void {
+  const [steps, epochs] = ["trainer.total_training_steps", "trainer.total_epochs"];
+  const asked = provenance.get(epochs)?.kind ?? "preset";
+  if (asked === "preset" || provenance.get(steps)?.kind !== "preset") return;
+  flat.delete(steps);
+  provenance.delete(steps);
 }
 
 function readFile(file: { path: string; text: string } | null): {

@@ -50,7 +50,7 @@ const algorithmKeys = group({
       doc: "Weight of the KL in the reward; the first value when adaptive.",
     }),
     horizon: key(z.number().positive().default(10_000), {
-      doc: "Completions over which an adaptive coefficient doubles at most; small is quick.",
+      doc: "Completions over which an adaptive coefficient moves by a fifth at most; small is quick.",
       unit: "completions",
     }),
     target_kl: key(z.number().positive().default(0.1), {
@@ -96,7 +96,7 @@ const trainerKeys = group({
     embeddedOnly: [1],
   }),
   save_freq: key(frequency, {
-    doc: "Save a checkpoint every so many steps; -1 saves only at the end.",
+    doc: "Save a checkpoint every so many steps, and after the best validation so far; -1 saves only at the end.",
     unit: "steps",
   }),
   test_freq: key(frequency, {
@@ -147,7 +147,7 @@ const healthKeys = group({
     doc: "Conditions that end the run.",
   }),
   preflight_samples: key(z.number().int().nonnegative().default(64), {
-    doc: "Completions judged before the first step; training is refused when all earn 0 or all 1. 0 skips it.",
+    doc: "Completions judged before the first step; training is refused when all earn the same. 0 skips it.",
     unit: "completions",
     engines: EMBEDDED,
   }),

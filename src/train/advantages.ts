@@ -116,7 +116,10 @@ export function estimateAdvantages(
 }
 
 /** [B] Sums each completion's rewards over its own tokens. */
-export function sequenceScores({ rewards, mask, length }: AdvantageInput): Float32Array {
+export function sequenceScores(
+  rewards: Float32Array,
+  { mask, length }: Pick<AdvantageInput, "mask" | "length">,
+): Float32Array {
   const scores = new Float32Array(rewards.length / length);
   for (let i = 0; i < rewards.length; i++) {
     if (mask[i] !== 0) scores[Math.floor(i / length)] += rewards[i];
@@ -149,7 +152,7 @@ function spread(
   rule: (scores: Float32Array, group: number[]) => (score: number) => number,
 ): Advantages {
   const { mask, length } = input;
-  const scores = sequenceScores(input);
+  const scores = sequenceScores(input.rewards, input);
   const advantages = new Float32Array(mask.length);
   for (const group of membersOf(input.groups)) {
     const advantageOf = rule(scores, group);

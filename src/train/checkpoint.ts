@@ -109,6 +109,33 @@ export async function rotateCheckpoints(dir: string, keep: number | null): Promi
   }
 }
 
+/**
+ * Puts checkpoints after `step` aside, where neither a resume nor the rotation finds them: they are
+ * of the course that a run left when it went back. Answers their new names.
+ */
+export async function setAsideAfter(
+  dir: string,
+  step: number,
+  best: number | null,
+): Promise<string[]> {
+  const paths = runPaths(dir);
+  const steps = await listCheckpoints(dir);
+  const later = steps.filter((other) => other > step);
+  if (later.length === 0) return [];
+  const names = later.map((other) => `${stepName(other)}.abandoned`);
+  for (const [index, other] of later.entries()) {
+    const aside = join(paths.checkpoints, names[index]);
+    await rm(aside, { recursive: true, force: true });
+    await rename(paths.checkpointOf(other), aside);
+  }
+  const newest = steps.filter((other) => other <= step).at(-1);
+  if (newest === undefined) await rm(paths.latest, { force: true });
+  else await writeAtomic(paths.latest, stepName(newest) + "\n");
+  if (best !== null && steps.includes(best)) await markBest(dir, best);
+  else await rm(paths.best, { force: true });
+  return names;
+}
+
 /** Steps that have a complete checkpoint, in order. */
 export async function listCheckpoints(dir: string): Promise<number[]> {
   const { checkpoints } = runPaths(dir);
@@ -170,11 +197,16 @@ export async function restoreRoles(
   { updates }: CheckpointState,
 ): Promise<void> {
   const { lora, policy } = roles;
-  policy.parameters.data.set(
+  const saved =
     lora === null
       ? (await loadParameters(join(path, "actor"), policy.parameters.shapes())).data
-      : (await loadAdapter(join(path, ADAPTER), roles.config)).adapter.parameters.data,
-  );
+      : (await loadAdapter(join(path, ADAPTER), roles.config)).adapter.parameters.data;
+  if (saved.length !== policy.parameters.data.length) {
+    throw new CheckpointError(
+      `checkpoint ${path}: expected ${policy.parameters.data.length} trained numbers, found ${saved.length}; set actor_rollout_ref.model.lora_rank and target_modules as they were`,
+    );
+  }
+  policy.parameters.data.set(saved);
   await restoreOptimizer(join(path, "actor_optimizer.safetensors"), policy, updates.actor);
   if (roles.critic === null) return;
   const { parameters } = roles.critic;

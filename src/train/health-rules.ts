@@ -104,10 +104,14 @@ export const HEALTH_RULES: readonly HealthRule[] = [
     advice:
       "Run `rlvr doctor`; give the sandbox more memory, or lower verifier.workers. Lost completions are dropped, never paid 0.",
     stop: "infra_errors",
-    test: ({ train }) => {
-      const value = train.at(-1)?.metrics["reward/infra_error"] ?? 0;
+    test: ({ train, val }) => {
+      const [step, validation] = [train.at(-1), val.at(-1)];
+      // A validation follows the step whose number it has.
+      const newest = (validation?.step ?? -1) >= (step?.step ?? 0) ? validation : step;
+      const value = newest?.metrics["reward/infra_error"] ?? 0;
       if (value <= 0.01) return null;
-      const evidence = `${text(100 * value)} % of the step's completions were lost`;
+      const what = newest === validation ? "validation" : "step";
+      const evidence = `${text(100 * value)} % of the ${what}'s completions were lost`;
       return { value, evidence, fatal: value > FATAL_INFRA_SHARE };
     },
   },
@@ -171,10 +175,9 @@ export const HEALTH_RULES: readonly HealthRule[] = [
     test: ({ train }) => {
       const values = train.slice(-21).map(({ metrics }) => metrics["actor/grad_norm"]);
       const now = values.pop();
-      if (now === undefined || values.length < 5) return null;
-      const median = values.filter((v) => v !== undefined).sort((a, b) => a - b)[
-        Math.floor(values.length / 2)
-      ];
+      const before = values.filter((value) => value !== undefined).sort((a, b) => a - b);
+      if (now === undefined || before.length < 5) return null;
+      const median = before[Math.floor(before.length / 2)];
       if (!(now > 10 * median && now > 1e-6)) return null;
       return { value: now, evidence: `norm ${text(now)}, median ${text(median)}` };
     },
@@ -191,7 +194,7 @@ export const HEALTH_RULES: readonly HealthRule[] = [
       if (now === null) return null;
       const value = mean(now);
       const first = history.train[0].metrics["actor/entropy"];
-      if (value >= 0.02 && value >= first / 10) return null;
+      if (!(value < 0.02 || value < first / 10)) return null;
       return { value, evidence: `entropy ${text(value)} nats, ${text(first)} at the start` };
     },
   },
@@ -320,12 +323,18 @@ export const HEALTH_RULES: readonly HealthRule[] = [
     id: "explained_variance",
     title: "the critic misleads",
     metric: "critic/vf_explained_var",
-    condition: "explained variance under -0.2 in the mean of five steps, after step 10",
+    condition:
+      "explained variance under -0.2 in the mean of five steps whose returns vary, after step 10",
     advice: "Warm the critic up (trainer.critic_warmup), or lower critic.optim.lr.",
-    test: (history) =>
-      history.train.length <= 10
-        ? null
-        : beyond("critic/vf_explained_var", { under: -0.2, steps: 5 })(history),
+    test: (history) => {
+      if (history.train.length <= 10) return null;
+      const spreads = history.train
+        .slice(-5)
+        .map(({ metrics }) => metrics["critic/returns/max"] - metrics["critic/returns/min"]);
+      // Where every return is the same there is nothing to explain.
+      if (spreads.some((spread) => spread < 0.01)) return null;
+      return beyond("critic/vf_explained_var", { under: -0.2, steps: 5 })(history);
+    },
   },
   {
     id: "overfit",

@@ -22,8 +22,8 @@ export interface PolicyLossTerms extends PolicyLossOptions {
  * The policy's loss over logits [R, V].
  *
  * Feeds, all [R]: `advantages`, `old_logprobs`, `weights`; `ref_logprobs` with a KL. GSPO also takes
- * `averaging` [S, R], whose rows average over a completion, and `sequence_of` [R], the row of each
- * token. Outputs: `logprobs` [R], and `entropies` [R] where the entropy has a coefficient.
+ * `policy_weights` [R], which take the place of `weights` for the policy's term, `averaging` [S, R],
+ * whose rows average over a completion, and `sequence_of` [R], the row of each token. Outputs: `logprobs` [R], and `entropies` [R] where the entropy has a coefficient.
  */
 export function policyLossGraph(terms: PolicyLossTerms): LossBuilder {
   return (graph, logits, { targets }) => {
@@ -32,17 +32,27 @@ export function policyLossGraph(terms: PolicyLossTerms): LossBuilder {
     const scaled = terms.temperature === 1 ? logits : graph.scale(logits, 1 / terms.temperature);
     const logprobs = graph.tokenLogprob(scaled, targets);
     const outputs: Record<string, Value> = { logprobs };
-    let perToken = policyTerm(graph, logprobs, advantages, terms);
+    const policy = policyTerm(graph, logprobs, advantages, terms);
+    const beside: Value[] = [];
     if (terms.entropyCoefficient !== 0) {
       outputs.entropies = graph.entropy(scaled);
-      perToken = graph.sub(perToken, graph.scale(outputs.entropies, terms.entropyCoefficient));
+      beside.push(graph.scale(outputs.entropies, -terms.entropyCoefficient));
     }
     if (terms.kl !== null) {
       const reference = graph.input("ref_logprobs", "f32", ["R"]);
       const kl = klTerm(graph, logprobs, reference, terms.kl);
-      perToken = graph.add(perToken, graph.scale(kl, terms.kl.coefficient));
+      beside.push(graph.scale(kl, terms.kl.coefficient));
     }
-    return { loss: graph.reduceSum(graph.mul(weights, perToken)), outputs };
+    const sum = (values: Value[], by: Value) =>
+      graph.reduceSum(
+        graph.mul(
+          by,
+          values.reduce((a, b) => graph.add(a, b)),
+        ),
+      );
+    if (terms.mode !== "gspo") return { loss: sum([policy, ...beside], weights), outputs };
+    const own = sum([policy], graph.input("policy_weights", "f32", ["R"]));
+    return { loss: beside.length === 0 ? own : graph.add(own, sum(beside, weights)), outputs };
   };
 }
 

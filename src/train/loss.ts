@@ -26,6 +26,17 @@ export type LossAggregation =
 export type PolicyLossMode = "vanilla" | "gspo" | "cispo";
 
 /**
+ * How a policy loss becomes one number. GSPO is defined over completions: whatever is configured, each
+ * of them counts the same, as in its paper and in veRL; terms beside it follow the config.
+ */
+export function policyAggregation(
+  mode: PolicyLossMode,
+  configured: LossAggregation,
+): LossAggregation {
+  return mode === "gspo" ? "seq-mean-token-mean" : configured;
+}
+
+/**
  * The weight of each token in a loss, [B, T]. Completions without a token in the mask count
  * nowhere, neither in sums nor in denominators.
  *

@@ -132,7 +132,7 @@ function batchLength({ config, longestPrompt }: MemoryRequest): number {
 function batchSizes(request: MemoryRequest, completions: number): Record<string, number> {
   const length = batchLength(request);
   const responses = completions * request.config.data.max_response_length;
-  return { B: completions, T: length, R: responses, M: length };
+  return { B: completions, S: completions, T: length, R: responses, M: length };
 }
 
 function completionsPerStep({ config: { data, actor_rollout_ref: ref } }: MemoryRequest): number {

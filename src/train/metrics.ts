@@ -4,9 +4,11 @@
  *
  * Means over tokens are masked sums over the whole batch, never means of means.
  */
+import type { Config } from "../config/schema.js";
 import { VERDICT_KINDS } from "../core/verdict.js";
 import { membersOf } from "./advantages.js";
 import type { RolloutBatch } from "./batch.js";
+import { FATAL_INFRA_SHARE } from "./health-rules.js";
 import { maskedMean, summarize } from "./masked.js";
 import type { JudgedRollout, RolloutSet } from "./rollout.js";
 
@@ -20,23 +22,40 @@ export function spreadMetrics(prefix: string, values: ArrayLike<number>): Metric
 }
 
 /** What the verifier said of all completions sampled for a step or a validation. */
-export function rewardMetrics({ rollouts, infraErrors, badProblems }: RolloutSet): Metrics {
+export function rewardMetrics(set: RolloutSet): Metrics {
+  const { rollouts, badProblems } = set;
   const mean = (value: (rollout: JudgedRollout) => number) =>
     rollouts.length === 0 ? 0 : rollouts.reduce((sum, r) => sum + value(r), 0) / rollouts.length;
-  const sampled = rollouts.length + infraErrors + badProblems;
   const metrics: Metrics = {
     "reward/score": mean(({ score }) => score),
     "reward/pass_rate": mean(({ result }) => result.passRate),
     "reward/accepted": mean(({ result }) => Number(result.verdict === "accepted")),
     "reward/format": mean(({ result }) => Number(result.extraction.format)),
-    "reward/infra_error": sampled === 0 ? 0 : infraErrors / sampled,
-    "reward/bad_problem": sampled === 0 ? 0 : badProblems / sampled,
+    "reward/infra_error": infraShare(set),
+    "reward/bad_problem": badProblems / Math.max(1, sampledIn(set)),
   };
   for (const kind of VERDICT_KINDS) {
     if (kind === "bad_problem") continue;
     metrics[`verdict/${kind}`] = mean(({ result }) => Number(result.verdict === kind));
   }
   return { ...metrics, ...extraMetrics(rollouts) };
+}
+
+const sampledIn = ({ rollouts, infraErrors, badProblems }: RolloutSet) =>
+  rollouts.length + infraErrors + badProblems;
+
+/** Share of the completions that the sandbox lost. */
+export function infraShare(set: RolloutSet): number {
+  return set.infraErrors / Math.max(1, sampledIn(set));
+}
+
+/**
+ * True when the sandbox lost so much that what is left says nothing: completions without a program
+ * need no sandbox, so the bad ones are left. Then nothing is learnt or measured, and the run stops.
+ */
+export function isLost({ health }: Config, set: RolloutSet): boolean {
+  const mayStop = health.enable && health.stop_on.includes("infra_errors");
+  return mayStop && infraShare(set) > FATAL_INFRA_SHARE;
 }
 
 /** Means of what a custom reward logs; a completion without a figure has no part in its mean. */

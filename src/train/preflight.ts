@@ -3,7 +3,8 @@
  * the reason instead of running for hours on a flat line. And notes on settings that often surprise.
  */
 import type { Config } from "../config/schema.js";
-import { ConfigError } from "../core/errors.js";
+import { ConfigError, SandboxError } from "../core/errors.js";
+import { isLost } from "./metrics.js";
 import { type Prompt, type RolloutMakers, rollOut } from "./rollout.js";
 
 /** Notes on a config, each one sentence. */
@@ -53,20 +54,24 @@ export async function preflight(
       `pre-flight: none of ${set.infraErrors + set.badProblems} completions could be judged (${set.infraErrors} by the sandbox's fault, ${set.badProblems} for want of tests)`,
     );
   }
+  if (isLost(makers.config, set)) {
+    throw new SandboxError(
+      `pre-flight: the sandbox lost ${set.infraErrors} of ${rewards.length + set.infraErrors + set.badProblems} completions, so the rest says nothing; run \`rlvr doctor\``,
+    );
+  }
   const format = set.rollouts.filter(({ result }) => result.extraction.format).length;
   const text = `pre-flight of ${rewards.length} completions: reward ${describeHistogram(rewards)}; ${format} with a proper code block`;
   const way = "health.preflight_samples=0 starts all the same";
-  if (rewards.every((reward) => reward <= 0)) {
-    throw new ConfigError(
-      `${text}; all earn 0, so there is no signal to learn from: take easier problems or a better starting model, and check the tests with known solutions; ${way}`,
-    );
-  }
-  if (rewards.every((reward) => reward >= 1)) {
-    throw new ConfigError(
-      `${text}; all earn 1, so nothing is left to learn: take harder problems; ${way}`,
-    );
-  }
-  return text;
+  if (rewards.some((reward) => reward !== rewards[0])) return text;
+  const passes = (rate: number) => set.rollouts.every(({ result }) => result.passRate === rate);
+  const cure = passes(0)
+    ? "no program passes a test: take easier problems or a better starting model, and check the tests with known solutions"
+    : passes(1)
+      ? "every program passes every test: take harder problems"
+      : "look at reward.kind, or at the reward of your own";
+  throw new ConfigError(
+    `${text}; all earn ${rewards[0]}, so there is no signal to learn from. ${cure}; ${way}`,
+  );
 }
 
 /** Rewards in words, e.g. `0: 20, 0–0.5: 3, 0.5–1: 1, 1: 8`. */

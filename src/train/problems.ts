@@ -96,6 +96,8 @@ export async function loadPrompts(
       `${limits.key}: expected problems, found ${dropped === 0 ? "none" : `only prompts over data.max_prompt_length (${limits.maxPromptLength})`}`,
     );
   }
+  // Which of them are left decides their order, and so every batch.
+  for (const { problem } of prompts) hash.update(problem.id);
   return { prompts, dropped, hash: hash.digest("hex") };
 }
 

@@ -9,17 +9,16 @@ import { SandboxError } from "../core/errors.js";
 import { randomStream } from "../core/random.js";
 import type { ModelConfig } from "../model/config.js";
 import type { Scorer } from "../model/score.js";
-import { type EstimatorName, estimateAdvantages } from "./advantages.js";
+import { type EstimatorName, estimateAdvantages, sequenceScores } from "./advantages.js";
 import { type RolloutBatch, gather, makeBatch, spread } from "./batch.js";
 import { type DataOrder } from "./data-order.js";
 import { klKind, klPerToken, nextKlCoefficient } from "./kl.js";
-import { aggregate, lossWeights } from "./loss.js";
-import { FATAL_INFRA_SHARE } from "./health-rules.js";
 import { maskedMean } from "./masked.js";
 import {
   type Metrics,
   explainedVariance,
   groupMetrics,
+  isLost,
   judgingTimes,
   lengthMetrics,
   masked,
@@ -28,7 +27,7 @@ import {
   spreadMetrics,
 } from "./metrics.js";
 import type { Roles } from "./roles.js";
-import type { JudgedRollout, Prompt, RolloutMakers, RolloutSet } from "./rollout.js";
+import type { JudgedRollout, Prompt, RolloutMakers } from "./rollout.js";
 import { greedyBaselines, sampleStep } from "./sampling.js";
 import { learningRate } from "./schedule.js";
 import { penalizeKl, placeRewards, shuffleScores } from "./token-rewards.js";
@@ -132,12 +131,12 @@ export async function trainStep(context: StepContext, before: TrainState): Promi
     kl: maskedMean(klPerToken("k3", scores.old, scores.reference), batch.mask),
     ...groupMetrics(sampled.all.rollouts),
     ...spreadMetrics("critic/score", batch.scores),
-    ...spreadMetrics("critic/rewards", sumRows(reward.rewards, batch)),
+    ...spreadMetrics("critic/rewards", sequenceScores(reward.rewards, batch)),
     ...spreadMetrics("critic/advantages", masked(advantages, batch.mask)),
     ...spreadMetrics("critic/returns", masked(returns, batch.mask)),
     ...valueMetrics(scores.values, returns, batch),
     ...updates,
-    "actor/entropy": entropyOf(scores.entropies, batch, config),
+    "actor/entropy": maskedMean(scores.entropies, batch.mask),
     ...reward.metrics,
     ...lengthMetrics(sampled.all.rollouts, { prompt: config.data.max_prompt_length }),
     ...samplerMetrics(sampledLogprobs(sampled.kept, batch), scores.old, batch),
@@ -170,12 +169,6 @@ const EMPTY_RESULT = {
   advantages: new Map<JudgedRollout, Float32Array>(),
   notices: [],
 };
-
-/** True when the sandbox lost so much that the run is to stop instead of learning from the rest. */
-function isLost({ health }: Config, { rollouts, infraErrors, badProblems }: RolloutSet): boolean {
-  const share = infraErrors / Math.max(1, rollouts.length + infraErrors + badProblems);
-  return health.enable && health.stop_on.includes("infra_errors") && share > FATAL_INFRA_SHARE;
-}
 
 function toMember(rollout: JudgedRollout) {
   return {
@@ -288,7 +281,8 @@ async function update(
         minLrRatio: optim.min_lr_ratio,
         numCycles: optim.num_cycles,
       },
-      step,
+      // The policy's schedule starts with its first update.
+      role === "actor" ? step - config.trainer.critic_warmup : step,
     );
   };
   const metrics: Metrics = {};
@@ -318,20 +312,6 @@ function valueMetrics(
     ...spreadMetrics("critic/values", masked(values, mask)),
     "critic/vf_explained_var": explainedVariance(returns, values, mask),
   };
-}
-
-function entropyOf(entropies: Float32Array, batch: RolloutBatch, config: Config): number {
-  const { actor } = config.actor_rollout_ref;
-  const scale = actor.loss_scale_factor ?? config.data.max_response_length;
-  return aggregate(entropies, lossWeights(batch.mask, batch.length, actor.loss_agg_mode, scale));
-}
-
-function sumRows(rewards: Float32Array, { length, mask }: RolloutBatch): Float32Array {
-  const sums = new Float32Array(rewards.length / length);
-  rewards.forEach((reward, i) => {
-    if (mask[i] !== 0) sums[Math.floor(i / length)] += reward;
-  });
-  return sums;
 }
 
 function sampledLogprobs(kept: readonly JudgedRollout[], batch: RolloutBatch): Float32Array {

@@ -15,6 +15,7 @@ import { join, resolve } from "node:path";
 import { describeBatches } from "../config/checks.js";
 import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
 import type { Config } from "../config/schema.js";
+import { unusedKeys } from "../config/unused.js";
 import { RlvrError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
 import {
@@ -37,6 +38,7 @@ import {
   restoreRoles,
   rotateCheckpoints,
   saveCheckpoint,
+  setAsideAfter,
 } from "./checkpoint.js";
 import { batchesPerEpoch } from "./data-order.js";
 import { HealthMonitor } from "./health.js";
@@ -181,7 +183,7 @@ async function openRun(resolved: ResolvedConfig, options: TrainOptions): Promise
       ? null
       : await openResumePoint(checkpoint, { config, identity }, options.force ?? false);
   for (const line of resume?.drift ?? []) notify(`changed since the checkpoint: ${line}`);
-  for (const line of configNotices(config)) notify(line);
+  for (const line of [...unusedKeys(resolved), ...configNotices(config)]) notify(line);
   const makers: RolloutMakers = {
     sampler: roles.sampler,
     tokenizer: roles.tokenizer,
@@ -199,6 +201,15 @@ async function openRun(resolved: ResolvedConfig, options: TrainOptions): Promise
   await makeRunFolders(dir);
   await removePartialCheckpoints(dir);
   const resumedFrom = resume?.state.train.step ?? null;
+  if (resume !== null) {
+    const { step, best } = resume.state.train;
+    const aside = await setAsideAfter(dir, step, best?.step ?? null);
+    if (aside.length > 0) {
+      notify(
+        `checkpoints after step ${step} are of the course left behind, and put aside: ${aside.join(", ")}`,
+      );
+    }
+  }
   const history = isNew ? [] : await truncateRun(dir, resumedFrom);
   await writeAtomic(runPaths(dir).config, formatConfig(resolved));
   const info: RunInfo = {
@@ -278,9 +289,13 @@ async function runSteps(run: Run, options: TrainOptions): Promise<TrainSummary> 
     const { step } = run.state;
     await writeStep(run, result, options);
     if (due(trainer.test_freq, step)) await runValidation(run, options);
-    if (due(trainer.save_freq, step)) saved = await save(run, options);
+    // The best so far is saved too, or `best` could only name a step that was due by chance.
+    const isBest = trainer.save_freq > 0 && run.state.best?.step === step;
+    if (isBest || due(trainer.save_freq, step)) saved = (await save(run, options)) ?? saved;
   }
-  if (run.state.step > start && saved !== run.state.step) saved = await save(run, options);
+  if (run.state.step > start && saved !== run.state.step) {
+    saved = (await save(run, options)) ?? saved;
+  }
   progress(run.state.step);
   const validations = run.history.filter(({ phase }) => phase === "val");
   return {
@@ -288,7 +303,7 @@ async function runSteps(run: Run, options: TrainOptions): Promise<TrainSummary> 
     status:
       run.state.step < totalSteps
         ? "interrupted"
-        : start === totalSteps && run.resumedFrom !== null
+        : start >= totalSteps && run.resumedFrom !== null
           ? "nothing_to_do"
           : "finished",
     step: run.state.step,
@@ -333,7 +348,7 @@ async function runValidation(run: Run, options: TrainOptions): Promise<void> {
     await writeAtomic(join(run.dir, "validation", `step_${step}.jsonl`), lines.join(""));
   }
   const value = metrics[BEST_METRIC];
-  if (run.state.best === null || value > run.state.best.value) {
+  if (value !== undefined && (run.state.best === null || value > run.state.best.value)) {
     run.state = { ...run.state, best: { step, value } };
   }
   record(run, options, {
@@ -368,9 +383,23 @@ export class HealthStop extends RlvrError {
   }
 }
 
-async function save(run: Run, { onEvent }: TrainOptions): Promise<number> {
+/** True when no number is NaN or infinite. */
+function isFinite(data: Float32Array): boolean {
+  // Zero times anything else is NaN, and stays it.
+  let sum = 0;
+  for (let i = 0; i < data.length; i++) sum += 0 * data[i];
+  return sum === 0;
+}
+
+/** Answers the step saved; null where its weights are not worth keeping. */
+async function save(run: Run, { onEvent }: TrainOptions): Promise<number | null> {
   const { context, dir, state, config, identity } = run;
   const { policy, critic } = context.roles;
+  if (![policy, critic].every((learner) => learner === null || isFinite(learner.parameters.data))) {
+    const message = `step ${state.step} is not saved: its weights are no longer finite, and it would take the place of a good checkpoint`;
+    onEvent?.({ kind: "notice", message });
+    return null;
+  }
   const target = await saveCheckpoint(dir, context.roles, {
     format: 1,
     train: state,

@@ -5,6 +5,7 @@
 import type { Config } from "../config/schema.js";
 import { randomStream } from "../core/random.js";
 import { microBatches, packBatch } from "../model/batch.js";
+import type { Feed } from "../model/trainable.js";
 import { adamWStep, clipByGlobalNorm } from "./adam.js";
 import { type RolloutBatch, gather, spread } from "./batch.js";
 import { klPerToken } from "./kl.js";
@@ -13,6 +14,7 @@ import {
   type PolicyLoss,
   aggregate,
   lossWeights,
+  policyAggregation,
   policyLoss,
   valueLoss,
 } from "./loss.js";
@@ -41,6 +43,9 @@ const ADAM_EPSILON = 1e-8;
 
 /** The token arrays of a loss: its feeds by name, all [B, T]. */
 type TokenFeeds = Record<string, Float32Array>;
+
+/** Further feeds of one micro-batch: the completions `piece` of a mini-batch. */
+type PieceFeeds = (part: RolloutBatch, piece: number[]) => Record<string, Feed>;
 
 /** What came of one mini-batch, before its optimizer step. */
 interface MiniBatchResult {
@@ -102,7 +107,15 @@ export async function updatePolicy(
   const feeds: TokenFeeds = { advantages: tokens.advantages, old_logprobs: tokens.oldLogprobs };
   if (terms.kl !== null) feeds.ref_logprobs = tokens.refLogprobs;
   const meter = new Meter();
-  await runUpdates(learner, batch, feeds, plan, terms.mode === "gspo", (mini, first) => {
+  const policyWeights = (part: RolloutBatch) => {
+    const aggregation = policyAggregation(terms.mode, plan.aggregation);
+    return lossWeights(part.lossMask, part.length, aggregation, plan.lossScale);
+  };
+  const byPiece: PieceFeeds = (part, piece) =>
+    terms.mode === "gspo"
+      ? { ...sequenceFeeds(part, piece), policy_weights: gather(policyWeights(part), part, piece) }
+      : {};
+  await runUpdates(learner, { batch, feeds, byPiece, plan }, (mini, first) => {
     const part = selectRows(batch, mini.indices);
     const select = (padded: Float32Array) => spread(gather(padded, batch, mini.indices), part);
     const logprobs = spread(mini.outputs.logprobs, part);
@@ -118,7 +131,7 @@ export async function updatePolicy(
     );
     const weights = spread(mini.weights, part);
     const count = countTokens(part.lossMask);
-    meter.add("actor/pg_loss", aggregate(loss.tokenLosses, weights), 1);
+    meter.add("actor/pg_loss", aggregate(loss.tokenLosses, policyWeights(part)), 1);
     meter.add("actor/loss", mini.loss, 1);
     meter.add("actor/grad_norm", mini.gradNorm, 1);
     meter.add("actor/pg_clipfrac", loss.clipFraction, count);
@@ -170,7 +183,7 @@ export async function updateCritic(
 ): Promise<Record<string, number>> {
   const feeds: TokenFeeds = { returns: tokens.returns, old_values: tokens.values };
   const meter = new Meter();
-  await runUpdates(learner, batch, feeds, plan, false, (mini) => {
+  await runUpdates(learner, { batch, feeds, byPiece: () => ({}), plan }, (mini) => {
     const part = selectRows(batch, mini.indices);
     const select = (padded: Float32Array) => spread(gather(padded, batch, mini.indices), part);
     const values = spread(mini.outputs.values, part);
@@ -193,15 +206,24 @@ export async function updateCritic(
   return { ...meter.means(), "critic/lr": plan.lr };
 }
 
-/** Runs every optimizer step of the plan; `observe` sees each mini-batch before the next. */
+/** What a model learns from in one step. */
+interface Lesson {
+  batch: RolloutBatch;
+  feeds: TokenFeeds;
+  byPiece: PieceFeeds;
+  plan: UpdatePlan;
+}
+
+/**
+ * Runs every optimizer step of the plan; `observe` sees each mini-batch before the next. A gradient
+ * that is not finite is left out, as veRL does: one such mini-batch would make every weight NaN.
+ */
 async function runUpdates(
   learner: Learner,
-  batch: RolloutBatch,
-  feeds: TokenFeeds,
-  plan: UpdatePlan,
-  bySequence: boolean,
+  lesson: Lesson,
   observe: (mini: MiniBatchResult, first: boolean) => void,
 ): Promise<void> {
+  const { batch, plan } = lesson;
   let first = true;
   for (let epoch = 0; epoch < plan.epochs; epoch++) {
     const order = batch.sequences.map((_, b) => b);
@@ -211,8 +233,8 @@ async function runUpdates(
       const part = selectRows(batch, indices);
       // A mini-batch whose completions are all masked has nothing to learn from.
       if (countTokens(part.lossMask) === 0) continue;
-      const mini = await accumulateMiniBatch(learner, batch, indices, feeds, plan, bySequence);
-      stepOptimizer(learner, plan);
+      const mini = await accumulateMiniBatch(learner, lesson, indices);
+      if (Number.isFinite(mini.gradNorm)) stepOptimizer(learner, plan);
       observe(mini, first);
       first = false;
     }
@@ -221,11 +243,8 @@ async function runUpdates(
 
 async function accumulateMiniBatch(
   learner: Learner,
-  batch: RolloutBatch,
+  { batch, feeds, byPiece, plan }: Lesson,
   indices: number[],
-  feeds: TokenFeeds,
-  plan: UpdatePlan,
-  bySequence: boolean,
 ): Promise<MiniBatchResult> {
   const part = selectRows(batch, indices);
   const partWeights = lossWeights(part.lossMask, part.length, plan.aggregation, plan.lossScale);
@@ -247,7 +266,7 @@ async function accumulateMiniBatch(
     const result = await learner.model.accumulate(packBatch(sequences), {
       ...extra,
       weights: gather(partWeights, part, piece),
-      ...(bySequence ? sequenceFeeds(part, piece) : {}),
+      ...byPiece(part, piece),
     });
     loss += result.loss as number;
     for (const [name, value] of Object.entries(result)) {

@@ -1,7 +1,7 @@
 /** Validation inside training: the policy as it is, on held-out problems, through the same verifier. */
 import type { Config } from "../config/schema.js";
 import { membersOf } from "./advantages.js";
-import { type Metrics, lengthMetrics, rewardMetrics } from "./metrics.js";
+import { type Metrics, infraShare, isLost, lengthMetrics, rewardMetrics } from "./metrics.js";
 import { type JudgedRollout, type Prompt, type RolloutMakers, rollOut } from "./rollout.js";
 
 /** What a validation found. */
@@ -12,7 +12,8 @@ export interface Validation {
 
 /**
  * Validates. The random numbers do not depend on the step, so that two validations differ by the
- * policy alone; every test runs, whatever `verifier.max_tests` says.
+ * policy alone; every test runs, whatever `verifier.max_tests` says. Where the sandbox lost too much,
+ * the share it lost is all there is to say.
  */
 export async function validate(
   makers: RolloutMakers,
@@ -36,6 +37,9 @@ export async function validate(
     },
     signal,
   );
+  if (isLost(config, set)) {
+    return { metrics: { "reward/infra_error": infraShare(set) }, rollouts: set.rollouts };
+  }
   const lengths = lengthMetrics(set.rollouts, { prompt: config.data.max_prompt_length });
   const metrics = { ...rewardMetrics(set), ...lengths, ...sourceMetrics(set.rollouts, config) };
   return { metrics, rollouts: set.rollouts };

@@ -11,8 +11,8 @@ import { HealthMonitor } from "../../src/train/health.js";
 import { HEALTH_RULES } from "../../src/train/health-rules.js";
 import { train } from "../../src/train/train.js";
 import { loadCustomReward, withCustomReward } from "../../src/verify/custom-reward.js";
-import { type Verifier, createVerifier } from "../../src/verify/verify.js";
-import { ArithmeticVerifier, TINY_GRPO, tinyRun, writeFixture } from "./fixture.js";
+import { type Verifier, type VerifyRequest, createVerifier } from "../../src/verify/verify.js";
+import { ArithmeticVerifier, TINY_GRPO, metricsOf, tinyRun, writeFixture } from "./fixture.js";
 
 let root: string;
 let fixture: string;
@@ -104,8 +104,24 @@ describe("a run made ill", () => {
       eventsOf(new ArithmeticVerifier(() => ({ passRate: reward, reward })), [
         "health.preflight_samples=16",
       ]);
-    expect((await flat(0)).stopped).toMatch(/all earn 0, so there is no signal/);
-    expect((await flat(1)).stopped).toMatch(/all earn 1, so nothing is left to learn/);
+    expect((await flat(0)).stopped).toMatch(/all earn 0, so there is no signal.*easier problems/);
+    expect((await flat(1)).stopped).toMatch(/all earn 1, so there is no signal.*harder problems/);
+  });
+
+  test("by a reward of another scale is not mistaken for one without a signal", async () => {
+    const scaled = new ArithmeticVerifier(({ completion }) => ({ reward: -1 - completion.length }));
+    const { stopped } = await eventsOf(scaled, ["health.preflight_samples=16", steps(1)]);
+    expect(stopped).toBeNull();
+  });
+
+  test("by a sandbox that fails in validation says so, and gives no score", async () => {
+    const rule = ({ maxTests }: VerifyRequest, calls: number) =>
+      maxTests === null && calls % 3 === 0 ? "infra_error" : {};
+    const { events, stopped, dir } = await eventsOf(new ArithmeticVerifier(rule), [steps(2)]);
+    expect(stopped).toContain("of the validation's completions were lost");
+    expect(events[0]).toMatchObject({ rule: "infra_errors", severity: "fatal" });
+    const [validation] = await metricsOf(dir);
+    expect(Object.keys(validation.metrics)).toEqual(["reward/infra_error"]);
   });
 });
 
@@ -154,6 +170,17 @@ describe("a rule", () => {
 
   test.each(Object.entries(ILL))("%s fires on its own illness alone", (id, metrics) => {
     expect(observe(25, metrics)).toEqual([id]);
+  });
+
+  test("grad_norm has a median also after steps without an update of the policy", () => {
+    const warm = (step: number) => (step <= 10 ? {} : { "actor/grad_norm": step < 21 ? 0.3 : 50 });
+    expect(observe(21, warm)).toEqual(["grad_norm"]);
+  });
+
+  test("explained_variance is silent where all returns are the same, entropy_collapse on NaN", () => {
+    const same = { "critic/returns/max": 0, "critic/returns/min": 0 };
+    expect(observe(25, () => ({ ...same, "critic/vf_explained_var": -19 }))).toEqual([]);
+    expect(observe(5, () => ({ "actor/entropy": NaN }))).toEqual([]);
   });
 
   test("overfit fires when training rises over three validations and validation does not", () => {

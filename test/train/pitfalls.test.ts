@@ -475,6 +475,17 @@ describe("pitfalls of the update", () => {
     expect(gspo.tokenLosses[0]).toBeCloseTo(-Math.exp(0.05), 6);
     expect(gspo.tokenLosses[1]).toBe(gspo.tokenLosses[0]);
     await expectGraphGradient("gspo");
+    // Every completion counts the same, whatever the aggregation of the terms beside it.
+    const gspo20 = [...TINY_GRPO, "actor_rollout_ref.actor.policy_loss.loss_mode=gspo"];
+    const alone = [...gspo20, "actor_rollout_ref.actor.use_kl_loss=false"];
+    const by = async (mode: string) => {
+      const { metrics } = await runTiny([
+        ...alone,
+        `actor_rollout_ref.actor.loss_agg_mode=${mode}`,
+      ]);
+      return JSON.stringify(metrics);
+    };
+    expect(await by("token-mean")).toBe(await by("seq-mean-token-mean"));
   });
 
   /** The graph's gradient equals that of a linear loss with the plain function's slopes. */
@@ -500,6 +511,7 @@ describe("pitfalls of the update", () => {
     );
     const weights = lossWeights(mask, 3, "token-mean").subarray(0, 5);
     const sequenceFeeds = {
+      policy_weights: weights,
       averaging: { dtype: "f32", shape: [2, 5], data: averages() },
       sequence_of: { dtype: "i64", shape: [5], data: BigInt64Array.of(0n, 0n, 0n, 1n, 1n) },
     };
@@ -553,6 +565,30 @@ describe("pitfalls of the update", () => {
     expect(steps.map((record) => "actor/lr" in record)).toEqual([false, true, true]);
     expect(steps[1].kl).toBeLessThan(1e-9);
     expect(steps[2].kl).toBeGreaterThan(1e-9);
+  });
+
+  test("23: the policy's own warm-up begins when it does", async () => {
+    const { metrics } = await runTiny([
+      ...["trainer.critic_warmup=2", "trainer.total_training_steps=5"],
+      "actor_rollout_ref.actor.optim.lr_warmup_steps=2",
+    ]);
+    const rates = metrics.filter(({ phase }) => phase === "train").map((one) => one.metrics);
+    expect(rates.map((one) => one["actor/lr"])).toEqual([undefined, undefined, 0, 5e-4, 1e-3]);
+  });
+
+  test("a mini-batch whose gradient is not finite is left out, and the others are learnt from", async () => {
+    const dir = await mkdtemp(join(root, "run-"));
+    const verifier = new ArithmeticVerifier((_, calls) =>
+      calls === 3 ? { reward: Infinity } : {},
+    );
+    const all = [...TINY_GRPO, "health.stop_on=[]", "trainer.total_training_steps=1"];
+    const val = "trainer.val_before_train=false";
+    const summary = await train(tinyRun(fixture, dir, [...all, val]), { verifier });
+    const [{ metrics }] = await metricsOf(dir);
+    expect(metrics["actor/grad_norm"]).toBeNull();
+    const { parameters } = await loadModel(String(summary.modelDir));
+    expect(parameters.data.every(Number.isFinite)).toBe(true);
+    expect(difference(parameters.data, model.parameters.data)).toBeGreaterThan(0);
   });
 
   test("24: the critic starts at value 0 on the tokens of the policy", async () => {
