@@ -35,8 +35,10 @@ interface PlaceFacts {
   before: readonly string[];
 }
 
-const DATA = { data: "data/train.jsonl", validation: "data/validation.jsonl" };
-const PREPARED = "prepare the problems: rlvr prepare DATA --out data";
+const DATA = { data: "data/train1000.jsonl", validation: "data/validation.jsonl" };
+const PREPARED =
+  "prepare the problems: rlvr prepare DATA --validation HELDOUT --limit 1000 --out data; where fewer are kept, " +
+  "the number in train1000.jsonl is theirs";
 
 /** Keys that every file shows. */
 const ALWAYS = [

@@ -38,7 +38,7 @@ export function define(command: Command): void {
   addExamples(command, [
     ["rlvr init", "answer a few questions"],
     ["rlvr init --for laptop --yes", "the starter run as a file of one's own"],
-    ["rlvr init --for gpu --data data/train.jsonl --out gpu.yaml --yes", "veRL on one GPU"],
+    ["rlvr init --for gpu --data data/train1000.jsonl --out gpu.yaml --yes", "veRL on one GPU"],
   ]);
 }
 

@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { RlvrError } from "../core/errors.js";
+import { refuseSwallowedFlags } from "./flags.js";
 
 /** What a command module exports: its options and its action. */
 export interface CommandModule {
@@ -80,7 +81,8 @@ async function main(argv: string[]): Promise<void> {
     .addHelpText("after", HELP)
     .configureHelp({ showGlobalOptions: false })
     .exitOverride()
-    .showSuggestionAfterError();
+    .showSuggestionAfterError()
+    .hook("preAction", (_, command) => refuseSwallowedFlags(command));
   const [first, second] = argv.filter((word) => !word.startsWith("-"));
   const wanted = first === "help" ? second : first;
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
@@ -120,11 +122,17 @@ function isFromSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "errno" in error;
 }
 
-// Whoever read our output, such as `head`, has seen enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(process.exitCode ?? 0);
-});
+for (const [name, stream] of [
+  ["standard output", process.stdout],
+  ["standard error", process.stderr],
+] as const) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // Whoever read it, such as `head`, has seen enough. The work goes on: a training is worth more.
+    if (error.code === "EPIPE") return;
+    if (stream !== process.stderr) process.stderr.write(`rlvr: ${name}: ${error.message}\n`);
+    process.exit(1);
+  });
+}
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.exitCode = exitCodeOf(error);
 });

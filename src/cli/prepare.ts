@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { planPrepare, prepare } from "../prepare/prepare.js";
 import * as show from "../prepare/show.js";
+import { refuseIdle } from "./flags.js";
 import { addExamples } from "./help.js";
 import { band, integer, orAll, positive } from "./option-values.js";
 import { type Flags, optionsOf } from "./prepare-options.js";
@@ -40,12 +41,13 @@ export function define(command: Command): void {
   addExamples(command, [
     ["rlvr prepare train.parquet --out data/", "1000 problems and veRL's parquet"],
     ["rlvr prepare owner/name --limit all --out data/", "a data set of the hub, all of it"],
-    ["rlvr prepare train.jsonl --dry-run", "say what would be kept, and write nothing"],
+    ["rlvr prepare train.jsonl --dry-run", "inputs and settings, and nothing written"],
     ["rlvr prepare data/ --show ID", "one prepared problem"],
   ]);
 }
 
-async function run(data: string, flags: Flags): Promise<void> {
+async function run(data: string, flags: Flags, command: Command): Promise<void> {
+  refuseIdle(command, { band: flags.completions === undefined ? "--completions" : null });
   const print = <T>(value: T, describe: (value: T) => string) =>
     process.stdout.write(flags.json ? JSON.stringify(value) + "\n" : describe(value));
   if (flags.show !== undefined) {

@@ -6,6 +6,7 @@ import { ConfigError } from "../core/errors.js";
 import { readCompletions, readProblems, summarise, verifyAll } from "../verify/batch.js";
 import { blockOf } from "../verify/extract.js";
 import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../verify/verify.js";
+import { refuseIdle } from "./flags.js";
 import { addExamples } from "./help.js";
 import { positive } from "./option-values.js";
 import { openProgress } from "./progress.js";
@@ -58,7 +59,27 @@ export function define(command: Command): void {
   ]);
 }
 
-async function run(program: string | undefined, flags: Flags): Promise<void> {
+async function run(program: string | undefined, flags: Flags, command: Command): Promise<void> {
+  const given = {
+    "a program file": program,
+    "--completions": flags.completions,
+    "--rollout": flags.rollout,
+    "--audit": flags.audit,
+  };
+  const inputs = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
+  if (inputs.length > 1) {
+    throw new ConfigError(`verify: expected one thing to judge, found ${inputs.join(" and ")}`);
+  }
+  const judging = flags.audit === undefined ? null : "answers, not with --audit";
+  const ofFile = flags.rollout === undefined ? judging : "answers to a problem file";
+  refuseIdle(command, {
+    out: flags.audit === undefined ? "--audit" : null,
+    problems: ofFile,
+    problem: program === undefined ? "a program file" : null,
+    ...{ maxTests: judging, earlyStop: judging, reward: judging, explain: judging },
+  });
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   if (flags.audit !== undefined) return runAudit(flags.audit, flags, interrupt.signal);
