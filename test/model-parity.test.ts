@@ -2,7 +2,7 @@
  * The decoder against transformers: tiny random models whose logits, gradients and greedy
  * continuations were written down by test/golden/engine/make.py.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -190,6 +190,26 @@ describe("a LoRA adapter of PEFT", () => {
       expect(again.lora).toEqual(lora);
       expect(again.adapter.scale).toBe(adapter.scale);
       expect(again.adapter.parameters.data).toEqual(adapter.parameters.data);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  test("of a stabilised rank keeps its scale, alpha / √r", async () => {
+    const { config, adapter, lora } = await loadAdapted();
+    const dir = await mkdtemp(join(tmpdir(), "adapter-"));
+    try {
+      await saveAdapter(dir, adapter, lora);
+      const path = join(dir, "adapter_config.json");
+      const file = JSON.parse(await readFile(path, "utf8")) as object;
+      await writeFile(path, JSON.stringify({ ...file, use_rslora: true }));
+      const stabilised = await loadAdapter(dir, config);
+      expect(stabilised.adapter.scale).toBe(lora.alpha / Math.sqrt(lora.rank));
+      await saveAdapter(dir, stabilised.adapter, stabilised.lora);
+      const again = await loadAdapter(dir, config);
+      expect(again.adapter.scale).toBeCloseTo(stabilised.adapter.scale, 12);
+      await writeFile(path, JSON.stringify({ ...file, alpha_pattern: { q_proj: 1 } }));
+      await expect(loadAdapter(dir, config)).rejects.toThrow(/alpha_pattern .*not supported/);
     } finally {
       await rm(dir, { recursive: true });
     }

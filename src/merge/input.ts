@@ -1,5 +1,6 @@
 /** Opens what is to be merged: its tensors by rows, its config, and what is known of its adapter. */
 import { CheckpointError } from "../core/errors.js";
+import type { AdapterConfig } from "../model/adapter-config.js";
 import type { HuggingFaceConfig } from "./expected.js";
 import { locateCheckpoint, type ModelFolder, type ShardFolder } from "./locate.js";
 import { splitAdapter, type SplitCheckpoint } from "./lora.js";
@@ -14,7 +15,7 @@ export interface MergeInput {
   config: HuggingFaceConfig;
   /** Folder that tokenizer, generation config and the like are copied from. */
   huggingface: string;
-  lora: ShardFolder["lora"];
+  lora: AdapterConfig | null;
   worldSize: number;
   warnings: string[];
   /** Compares what was read with recorded checksums; answers how many storages were compared. */

@@ -11,6 +11,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { CheckpointError } from "../core/errors.js";
 import { readTextOrNull } from "../core/read.js";
+import { type AdapterConfig, plainAdapter, readAdapterConfig } from "../model/adapter-config.js";
 
 /** Shards of a distributed trainer. */
 export interface ShardFolder {
@@ -21,8 +22,8 @@ export interface ShardFolder {
   shards: string[];
   /** Folder with config.json and the tokenizer; null where the checkpoint has none. */
   huggingface: string | null;
-  /** Rank and alpha of the adapter, where the trainer wrote them. */
-  lora: { rank: number | null; alpha: number } | null;
+  /** Rank and strength of the adapter, where the trainer wrote them. */
+  lora: AdapterConfig | null;
 }
 
 /** A model directory in Hugging Face's layout: weights, an adapter of PEFT, or both. */
@@ -64,14 +65,13 @@ export async function locateCheckpoint(path: string): Promise<ShardFolder | Mode
   const hasWeights = WEIGHT_NAMES.some((name) => names.includes(name));
   const hasAdapter = names.includes(ADAPTER_NAME);
   if (hasWeights || hasAdapter) {
-    const adapter = await readJson(join(path, "adapter_config.json"), adapterConfigSchema);
     return {
       kind: "model",
       dir: path,
       hasWeights,
       hasAdapter,
       huggingface: names.includes("config.json") ? path : null,
-      lora: adapter === null ? null : { rank: adapter.r, alpha: adapter.lora_alpha },
+      lora: await readAdapterConfig(path),
     };
   }
   throw new CheckpointError(
@@ -130,14 +130,17 @@ async function describeShards(dir: string, names: string[]): Promise<ShardFolder
 
 const fsdpConfigSchema = z.looseObject({ world_size: z.number().int().positive() });
 const trainMetaSchema = z.looseObject({ r: z.number(), lora_alpha: z.number() });
-const adapterConfigSchema = z.looseObject({ r: z.number(), lora_alpha: z.number() });
 
-/** Newer trainers write lora_train_meta.json, older ones a whole adapter beside the shards. */
-async function readLoraMeta(dir: string): Promise<ShardFolder["lora"]> {
-  const meta =
-    (await readJson(join(dir, "lora_train_meta.json"), trainMetaSchema)) ??
-    (await readJson(join(dir, "lora_adapter", "adapter_config.json"), adapterConfigSchema));
-  return meta === null ? null : { rank: meta.r, alpha: meta.lora_alpha };
+/**
+ * Newer trainers write lora_train_meta.json, older ones a whole adapter beside the shards. Where
+ * both are there, the adapter tells the rule of its scale; its alpha may be an unset 0.
+ */
+async function readLoraMeta(dir: string): Promise<AdapterConfig | null> {
+  const meta = await readJson(join(dir, "lora_train_meta.json"), trainMetaSchema);
+  const adapter = await readAdapterConfig(join(dir, "lora_adapter"));
+  if (meta === null) return adapter;
+  const { r: rank, lora_alpha: alpha } = meta;
+  return { ...(adapter ?? plainAdapter(rank, alpha)), rank, alpha };
 }
 
 /** Reads a JSON file; null where there is none. */

@@ -2,13 +2,20 @@
  * Low-rank adapters inside a checkpoint: which tensors belong to the base model, which to the
  * adapter, and how the two become one.
  *
- * The fused weight is W + (alpha / r) · B·A, computed in float32 and rounded once.
+ * The fused weight is W + s · B·A, computed in float32 and rounded once; s is alpha / r, or what
+ * adapter_config.json says of the module.
  * Names follow PEFT: `base_model.model.X.base_layer.weight`, `X.lora_A.default.weight` [r, in],
  * `X.lora_B.default.weight` [out, r].
  * Source: Hu et al. 2021, section 4.1, https://arxiv.org/abs/2106.09685
  */
 import { CheckpointError, ConfigError } from "../core/errors.js";
-import { peftConfig } from "../model/lora.js";
+import {
+  type AdapterConfig,
+  peftConfig,
+  plainAdapter,
+  rankOf,
+  scaleOf,
+} from "../model/adapter-config.js";
 import { toFloat32 } from "./convert.js";
 import { type NamedSource, type RowSource, rowBytes, rowCount } from "./rows.js";
 
@@ -82,39 +89,49 @@ function checkPair([weight, pair]: [string, Partial<AdapterPair>]): [string, Ada
   return [weight, { a, b }];
 }
 
-/** Rank of the adapter, in the sense of the r in alpha / r. */
-export function rankOf(pairs: SplitCheckpoint["pairs"]): number {
-  const ranks = [...new Set([...pairs.values()].map(({ a }) => a.shape[0]))];
-  if (ranks.length === 1) return ranks[0];
-  throw new CheckpointError(`expected one LoRA rank, found ${ranks.join(", ")}`);
-}
-
 /**
- * Chooses alpha: the option, else what the trainer recorded.
+ * Decides how strongly the adapter acts: as recorded, with the option in place of the recorded alpha.
  *
- * @throws {ConfigError} if neither is there: a wrong scale would spoil the model silently.
+ * @throws {ConfigError} if alpha is neither given nor recorded: a wrong scale would spoil the model
+ * silently.
+ * @throws {CheckpointError} if the factors have other ranks than recorded.
  */
-export function chooseAlpha(
-  rank: number,
-  {
-    option,
-    recorded,
-  }: { option: number | null; recorded: { rank: number | null; alpha: number } | null },
-): number {
-  if (recorded?.rank != null && recorded.rank !== rank) {
-    throw new CheckpointError(
-      `the checkpoint records LoRA rank ${recorded.rank}, its tensors have rank ${rank}`,
-    );
-  }
-  const alpha = option ?? recorded?.alpha ?? 0;
+export function chooseScaling(
+  pairs: SplitCheckpoint["pairs"],
+  { option, recorded }: { option: number | null; recorded: AdapterConfig | null },
+): AdapterConfig {
   if (option !== null && !(Number.isFinite(option) && option > 0)) {
     throw new ConfigError(`lora alpha must be a number above 0, got ${option}`);
   }
-  if (alpha > 0) return alpha;
+  const alpha = option ?? recorded?.alpha ?? 0;
+  const scaling = recorded === null ? plainAdapter(commonRank(pairs), alpha) : recorded;
+  for (const [weight, { a }] of pairs) {
+    const expected = rankOf(scaling, moduleOf(weight));
+    if (a.shape[0] === expected) continue;
+    throw new CheckpointError(
+      `the checkpoint records LoRA rank ${expected}, its tensors have rank ${a.shape[0]}: ${weight}`,
+    );
+  }
+  if (alpha > 0) return { ...scaling, alpha };
   throw new ConfigError(
-    "lora alpha is not recorded in this checkpoint (lora_train_meta.json); pass --lora-alpha with " +
-      "the value of the training config (actor_rollout_ref.model.lora_alpha)",
+    "lora alpha is not recorded in this checkpoint (lora_train_meta.json, adapter_config.json); " +
+      "pass --lora-alpha with the value of the training config (actor_rollout_ref.model.lora_alpha)",
   );
+}
+
+function commonRank(pairs: SplitCheckpoint["pairs"]): number {
+  const ranks = [...new Set([...pairs.values()].map(({ a }) => a.shape[0]))];
+  if (ranks.length === 1) return ranks[0];
+  throw new CheckpointError(
+    `expected one LoRA rank or an adapter_config.json with rank_pattern, found ${ranks.join(", ")}`,
+  );
+}
+
+const moduleOf = (weight: string) => weight.slice(0, -".weight".length);
+
+/** What B·A of a weight is multiplied by. */
+export function scaleOfWeight(scaling: AdapterConfig, weight: string): number {
+  return scaleOf(scaling, moduleOf(weight));
 }
 
 /** The weight W + scale · B·A as float32 rows. */
@@ -171,17 +188,17 @@ function addScaledProduct(
 /** The adapter under the names and with the config that PEFT loads. */
 export function adapterFiles(
   { base, pairs }: SplitCheckpoint,
-  { rank, alpha, baseModel }: { rank: number; alpha: number; baseModel: string | null },
+  { scaling, baseModel }: { scaling: AdapterConfig; baseModel: string | null },
 ): { tensors: NamedSource[]; config: Record<string, unknown> } {
   const tensors = [...pairs].flatMap(([weight, { a, b }]) => {
-    const module = `${PREFIX}${weight.slice(0, -".weight".length)}`;
+    const module = `${PREFIX}${moduleOf(weight)}`;
     return [
       { ...a, name: `${module}.lora_A.weight` },
       { ...b, name: `${module}.lora_B.weight` },
     ];
   });
   const targets = targetModules(base, pairs);
-  const config = { ...peftConfig({ rank, alpha, targets }, baseModel), modules_to_save: null };
+  const config = { ...peftConfig(scaling, { targets, baseModel }), modules_to_save: null };
   return { tensors, config };
 }
 
@@ -191,7 +208,7 @@ function targetModules(base: NamedSource[], pairs: SplitCheckpoint["pairs"]): st
   const bare = base.filter(({ name }) => name.endsWith(".weight") && !pairs.has(name));
   const partial = new Set(bare.map(({ name }) => shortName(name)));
   const names = [...pairs.keys()].map((weight) =>
-    partial.has(shortName(weight)) ? weight.slice(0, -".weight".length) : shortName(weight),
+    partial.has(shortName(weight)) ? moduleOf(weight) : shortName(weight),
   );
   return [...new Set(names)].sort();
 }

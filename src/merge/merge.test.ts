@@ -152,7 +152,7 @@ describe("mergeCheckpoint", () => {
     expect(tensors.some(({ name }) => name.includes("lora_A"))).toBe(true);
     await close();
     const fused = await mergeCheckpoint(optionsFor(actor, { loraAlpha: 8 }));
-    expect(fused.lora).toEqual({ mode: "fuse", rank: 4, alpha: 8, weights: 14 });
+    expect(fused.lora).toEqual({ mode: "fuse", rank: 4, alpha: 8, scales: [2], weights: 14 });
     const separate = join(dir, "separate");
     await mergeCheckpoint(optionsFor(actor, { loraAlpha: 8, lora: "separate", out: separate }));
     const module = "model.layers.1.self_attn.k_proj";

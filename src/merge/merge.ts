@@ -10,10 +10,11 @@ import { dirname, join, resolve } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
 import { writeAtomic } from "../core/write.js";
+import type { AdapterConfig } from "../model/adapter-config.js";
 import { compareModels, type TensorDifference } from "./compare.js";
 import { checkShapes, type HuggingFaceConfig } from "./expected.js";
 import { openInput, type MergeInput } from "./input.js";
-import { adapterFiles, chooseAlpha, fusedRows, rankOf } from "./lora.js";
+import { adapterFiles, chooseScaling, fusedRows, scaleOfWeight } from "./lora.js";
 import { equalRows, type NamedSource } from "./rows.js";
 import { copySidecars, outputConfig } from "./sidecars.js";
 import { type DtypeChoice, type WrittenModel, writeModel } from "./write.js";
@@ -48,7 +49,7 @@ export interface MergeReport {
   worldSize: number;
   parameters: number;
   totalBytes: number;
-  lora: { mode: "fuse" | "separate"; rank: number; alpha: number; weights: number } | null;
+  lora: FoundAdapter | null;
   /** Shard storages whose bytes matched the checksums that were recorded when they were saved. */
   checkedStorages: number;
   warnings: string[];
@@ -56,6 +57,17 @@ export interface MergeReport {
   tensors: WrittenModel["tensors"];
   /** Null when there was no reference. */
   differences: TensorDifference[] | null;
+}
+
+/** The adapter of a checkpoint, and what became of it. */
+export interface FoundAdapter {
+  mode: "fuse" | "separate";
+  rank: number;
+  alpha: number;
+  /** What B·A is multiplied by: each factor that occurs, ascending. */
+  scales: number[];
+  /** Number of weights that the adapter changes. */
+  weights: number;
 }
 
 /**
@@ -138,7 +150,7 @@ interface TensorPlan {
   model: NamedSource[];
   adapter: { tensors: NamedSource[]; config: Record<string, unknown> } | null;
   config: HuggingFaceConfig;
-  lora: MergeReport["lora"];
+  lora: FoundAdapter | null;
   hasValueHead: boolean;
   /** False when the checkpoint's head and embeddings differ though config.json ties them. */
   isTieKept: boolean;
@@ -147,10 +159,10 @@ interface TensorPlan {
 
 async function planTensors(input: MergeInput, options: MergeOptions): Promise<TensorPlan> {
   const { base, pairs } = input.split;
-  const { model, lora } = fuseOrKeep(input, options);
+  const { model, lora, scaling } = fuseOrKeep(input, options);
   const adapter =
-    lora?.mode === "separate"
-      ? adapterFiles(input.split, { rank: lora.rank, alpha: lora.alpha, baseModel: options.base })
+    scaling !== null && options.lora === "separate"
+      ? adapterFiles(input.split, { scaling, baseModel: options.base })
       : null;
   if (base.length === 0) {
     throw new CheckpointError(
@@ -182,13 +194,19 @@ async function planTensors(input: MergeInput, options: MergeOptions): Promise<Te
 function fuseOrKeep(
   input: MergeInput,
   options: MergeOptions,
-): { model: NamedSource[]; lora: MergeReport["lora"] } {
+): { model: NamedSource[]; lora: FoundAdapter | null; scaling: AdapterConfig | null } {
   const { base, pairs } = input.split;
-  if (pairs.size === 0) return { model: base, lora: null };
-  const rank = rankOf(pairs);
-  const alpha = chooseAlpha(rank, { option: options.loraAlpha, recorded: input.lora });
-  const lora = { mode: options.lora, rank, alpha, weights: pairs.size };
-  if (options.lora === "separate") return { model: base, lora };
+  if (pairs.size === 0) return { model: base, lora: null, scaling: null };
+  const scaling = chooseScaling(pairs, { option: options.loraAlpha, recorded: input.lora });
+  const scales = [...new Set([...pairs.keys()].map((name) => scaleOfWeight(scaling, name)))];
+  const lora = {
+    mode: options.lora,
+    rank: scaling.rank,
+    alpha: scaling.alpha,
+    scales: scales.sort((a, b) => a - b),
+    weights: pairs.size,
+  };
+  if (options.lora === "separate") return { model: base, lora, scaling };
   const names = new Set(base.map(({ name }) => name));
   const orphan = [...pairs.keys()].find((name) => !names.has(name));
   if (orphan !== undefined && base.length > 0) {
@@ -198,9 +216,9 @@ function fuseOrKeep(
     const pair = pairs.get(tensor.name);
     if (pair === undefined) return tensor;
     // Fused in float32, rounded to the weight's own type when it is written.
-    return { ...tensor, ...fusedRows(tensor, pair, alpha / rank) };
+    return { ...tensor, ...fusedRows(tensor, pair, scaleOfWeight(scaling, tensor.name)) };
   });
-  return { model, lora };
+  return { model, lora, scaling };
 }
 
 /** A tied head is the embedding matrix: one copy is written, unless the two really differ. */

@@ -13,9 +13,11 @@ export function describeMerge(report: MergeReport, { isListed }: { isListed: boo
       "every tensor was read back",
   ];
   if (report.lora !== null) {
-    const { mode, rank, alpha, weights } = report.lora;
+    const { mode, rank, alpha, scales, weights } = report.lora;
     const what = mode === "fuse" ? "fused into" : "written to lora_adapter/ for";
-    lines.push(`adapter ${what} ${weights} weights: rank ${rank}, alpha ${alpha}`);
+    const factors = scales.map((scale) => Number(scale.toPrecision(6))).join(" and ");
+    const strength = `rank ${rank}, alpha ${alpha}, scale ${factors}`;
+    lines.push(`adapter ${what} ${weights} weights: ${strength}`);
   }
   if (report.differences !== null) lines.push(...describeDifferences(report.differences));
   else if (isListed) {

@@ -6,14 +6,20 @@
  *
  * Source: Hu et al. 2021, https://arxiv.org/abs/2106.09685; names and files are PEFT's.
  */
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { CheckpointError, ConfigError } from "../core/errors.js";
 import { writeAtomic } from "../core/write.js";
 import type { RandomStream } from "../core/random.js";
 import { readFloatTensors, writeFloatTensors } from "../formats/safetensors.js";
 import { readSafetensorsHeader } from "../formats/safetensors-header.js";
+import {
+  ADAPTER_CONFIG_FILE,
+  peftConfig,
+  plainAdapter,
+  readAdapterConfig,
+  scaleOf,
+} from "./adapter-config.js";
 import { layerNames, type ModelConfig, parameterShapes } from "./config.js";
 import { Parameters, type ParameterShapes } from "./parameters.js";
 
@@ -27,7 +33,7 @@ export interface LoraConfig {
 
 /** Trained factors and what they are multiplied by. */
 export interface Adapter {
-  /** alpha / rank */
+  /** alpha / rank, or alpha / √rank of an adapter that says so */
   scale: number;
   /**
    * The factors, by PEFT's names; a tensor of another name (a critic's value head) replaces the
@@ -56,7 +62,6 @@ export const ALL_LINEAR = [
 const PREFIX = "base_model.model.";
 const FACTOR = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/;
 const FILE = "adapter_model.safetensors";
-const CONFIG_FILE = "adapter_config.json";
 
 /**
  * A new adapter: A uniform within ±1/√in, B zero, so that it changes nothing yet.
@@ -145,8 +150,9 @@ export async function saveAdapter(
 ): Promise<void> {
   const { parameters } = adapter;
   await mkdir(dir, { recursive: true });
-  const config = peftConfig(lora, baseModel);
-  const path = join(dir, CONFIG_FILE);
+  const { rank, alpha, targets } = lora;
+  const config = peftConfig(plainAdapter(rank, alpha), { targets, baseModel });
+  const path = join(dir, ADAPTER_CONFIG_FILE);
   await writeAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
   const tensors = parameters.names.map((name) => ({
     name,
@@ -155,36 +161,6 @@ export async function saveAdapter(
   }));
   await writeFloatTensors(join(dir, FILE), tensors, { dtype: "F32", metadata: { format: "pt" } });
 }
-
-/** What PEFT's adapter_config.json says of an adapter for causal language models. */
-export function peftConfig({ rank, alpha, targets }: LoraConfig, baseModel: string | null) {
-  return {
-    peft_type: "LORA",
-    task_type: "CAUSAL_LM",
-    base_model_name_or_path: baseModel,
-    r: rank,
-    lora_alpha: alpha,
-    target_modules: targets,
-    lora_dropout: 0,
-    bias: "none",
-    fan_in_fan_out: false,
-    inference_mode: true,
-  };
-}
-
-const fileSchema = z.looseObject({
-  peft_type: z.literal("LORA"),
-  r: z.number().int().positive(),
-  lora_alpha: z.number(),
-  target_modules: z.union([z.array(z.string()), z.string()]),
-  bias: z.literal("none").default("none"),
-  use_rslora: z.boolean().default(false),
-  use_dora: z.literal(false).default(false),
-  fan_in_fan_out: z.literal(false).default(false),
-  rank_pattern: z.strictObject({}).nullish(),
-  alpha_pattern: z.strictObject({}).nullish(),
-  modules_to_save: z.null().optional(),
-});
 
 /**
  * Reads an adapter that PEFT or `saveAdapter` wrote.
@@ -195,16 +171,17 @@ export async function loadAdapter(
   dir: string,
   config: ModelConfig,
 ): Promise<{ adapter: Adapter; lora: LoraConfig }> {
-  const path = join(dir, CONFIG_FILE);
-  const text = await readFile(path, "utf8").catch(() => {
-    throw new CheckpointError(`${dir}: expected an ${CONFIG_FILE}, found none`);
-  });
-  const parsed = fileSchema.safeParse(JSON.parse(text));
-  if (!parsed.success) {
-    const [{ path: at, message }] = parsed.error.issues;
-    throw new CheckpointError(`${path}: ${at.join(".")} is not supported: ${message}`);
+  const file = await readAdapterConfig(dir);
+  if (file === null) {
+    throw new CheckpointError(`${dir}: expected an ${ADAPTER_CONFIG_FILE}, found none`);
   }
-  const { r: rank, lora_alpha: alpha, use_rslora: isRankStabilised } = parsed.data;
+  if (Object.keys({ ...file.rankPattern, ...file.alphaPattern }).length > 0) {
+    throw new CheckpointError(
+      `${dir}: rank_pattern and alpha_pattern are not supported here; fold the adapter in with ` +
+        "rlvr merge",
+    );
+  }
+  const { rank } = file;
   const weightsPath = join(dir, FILE);
   const { tensors } = await readSafetensorsHeader(weightsPath);
   const weights = parameterShapes(config);
@@ -226,6 +203,8 @@ export async function loadAdapter(
   }));
   await readFloatTensors(weightsPath, wanted);
   const targets = ALL_LINEAR.filter((target) => names.some((name) => name.includes(`.${target}.`)));
-  const scale = isRankStabilised ? alpha / Math.sqrt(rank) : alpha / rank;
+  const scale = scaleOf(file, "");
+  // As plain LoRA, which `saveAdapter` writes: the alpha that gives the same scale.
+  const alpha = file.isRankStabilised ? scale * rank : file.alpha;
   return { adapter: { scale, parameters }, lora: { rank, alpha, targets } };
 }
