@@ -211,3 +211,52 @@ describe("the scale of an adapter", () => {
     expect((await readdir(dir)).sort()).toEqual(["adapter", "base"]);
   });
 });
+
+describe("tensors that an adapter holds whole", () => {
+  const HEAD = matrix(VOCABULARY, WIDTH, 9);
+  const BIAS = { shape: [2], data: [3, 4] };
+  const whole = (name: string, tensor: Tensors[string]) => ({
+    [`base_model.model.${name}`]: tensor,
+  });
+
+  test.each(["fuse", "separate"] as const)("replace the base's, %s", async (lora) => {
+    await saveBase();
+    await saveAdapter(
+      { modules_to_save: ["lm_head"], bias: "lora_only" },
+      {
+        ...factors(Q0, 4),
+        ...whole("lm_head.weight", HEAD),
+        ...whole(`${V1}.base_layer.bias`, BIAS),
+      },
+    );
+    await merge({ lora });
+    const weights = await merged();
+    expect([...weights.keys()].sort()).toEqual(Object.keys(BASE).sort());
+    expect([...weights.get("lm_head.weight")!]).toEqual(HEAD.data);
+    expect([...weights.get(`${V1}.bias`)!]).toEqual(BIAS.data);
+    expect([...weights.get(`${V1}.weight`)!]).toEqual(BASE[`${V1}.weight`].data);
+    const isFused = weights.get(`${Q0}.weight`)!.some((v, i) => v !== BASE[`${Q0}.weight`].data[i]);
+    expect(isFused).toBe(lora === "fuse");
+  });
+
+  test("leave a tied head as the base's embeddings, as PEFT does", async () => {
+    const tied = Object.entries(BASE).filter(([name]) => name !== "lm_head.weight");
+    await saveBase({ tie_word_embeddings: true }, Object.fromEntries(tied));
+    const embeddings = whole("model.embed_tokens.weight", HEAD);
+    await saveAdapter({ modules_to_save: ["embed_tokens"] }, { ...factors(Q0, 4), ...embeddings });
+    const { warnings } = await merge();
+    const weights = await merged();
+    expect([...weights.get("model.embed_tokens.weight")!]).toEqual(HEAD.data);
+    const original = BASE["model.embed_tokens.weight"].data;
+    expect([...weights.get("lm_head.weight")!]).toEqual(original);
+    expect(warnings.join()).toMatch(/the two differ/);
+    expect(await jsonOf("config.json")).toMatchObject({ tie_word_embeddings: false });
+  });
+
+  test("do not stand for a base model", async () => {
+    const tensors = { ...factors(Q0, 4), ...whole("lm_head.weight", HEAD) };
+    const adapter = await saveAdapter({ modules_to_save: ["lm_head"] }, tensors);
+    await writeTo(adapter, { "config.json": { model_type: "other" } });
+    await expect(merge({ base: null })).rejects.toThrow(/holds an adapter only; pass --base/);
+  });
+});

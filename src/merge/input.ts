@@ -3,7 +3,7 @@ import { CheckpointError } from "../core/errors.js";
 import type { AdapterConfig } from "../model/adapter-config.js";
 import type { HuggingFaceConfig } from "./expected.js";
 import { locateCheckpoint, type ModelFolder, type ShardFolder } from "./locate.js";
-import { splitAdapter, type SplitCheckpoint } from "./lora.js";
+import { replaceTrained, splitAdapter, type SplitCheckpoint } from "./lora.js";
 import { openModel, readConfig } from "./model-folder.js";
 import { mergedRows, type NamedSource } from "./rows.js";
 import { openShards } from "./shards.js";
@@ -34,10 +34,20 @@ export async function openInput(checkpoint: string, base: string | null): Promis
   const opened = folder.kind === "shards" ? await openRanks(folder) : await openFiles(folder);
   try {
     const split = splitAdapter(opened.tensors);
-    if (split.base.length === 0 && base !== null) {
+    const isAdapterOnly =
+      split.base.length === 0 || (folder.kind === "model" && !folder.hasWeights);
+    if (isAdapterOnly) {
+      if (base === null) {
+        throw new CheckpointError(
+          `${checkpoint}: holds an adapter only; pass --base with the model it was trained on`,
+        );
+      }
       const below = await openModel(base);
       opened.closers.push(below.close);
-      split.base = below.tensors;
+      split.base = replaceTrained(below.tensors, {
+        trained: split.base,
+        isTied: config.tie_word_embeddings === true,
+      });
     }
     return {
       split,

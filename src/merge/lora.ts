@@ -33,6 +33,10 @@ export interface SplitCheckpoint {
   pairs: Map<string, AdapterPair>;
 }
 
+/** The matrices that `tie_word_embeddings` makes one. */
+export const EMBEDDINGS = "model.embed_tokens.weight";
+export const HEAD = "lm_head.weight";
+
 const PREFIX = "base_model.model.";
 const LORA = /^(.*)\.lora_([AB])\.(?:([^.]+)\.)?weight$/;
 const SAVED = /^(.*)\.modules_to_save\.[^.]+\.(.*)$/;
@@ -87,6 +91,25 @@ function checkPair([weight, pair]: [string, Partial<AdapterPair>]): [string, Ada
     );
   }
   return [weight, { a, b }];
+}
+
+/**
+ * The base model with the tensors that an adapter holds whole (`modules_to_save`, biases) in the
+ * places of its own.
+ *
+ * PEFT trains a copy of a module: where only the embeddings of a tied pair were trained, the head
+ * stays what the base's embeddings are.
+ */
+export function replaceTrained(
+  base: NamedSource[],
+  { trained, isTied }: { trained: NamedSource[]; isTied: boolean },
+): NamedSource[] {
+  const tensors = new Map([...base, ...trained].map((tensor) => [tensor.name, tensor]));
+  const embeddings = base.find(({ name }) => name === EMBEDDINGS);
+  if (isTied && embeddings !== undefined && tensors.get(EMBEDDINGS) !== embeddings) {
+    if (!tensors.has(HEAD)) tensors.set(HEAD, { ...embeddings, name: HEAD });
+  }
+  return [...tensors.values()];
 }
 
 /**

@@ -14,7 +14,7 @@ import type { AdapterConfig } from "../model/adapter-config.js";
 import { compareModels, type TensorDifference } from "./compare.js";
 import { checkShapes, type HuggingFaceConfig } from "./expected.js";
 import { openInput, type MergeInput } from "./input.js";
-import { adapterFiles, chooseScaling, fusedRows, scaleOfWeight } from "./lora.js";
+import { adapterFiles, chooseScaling, EMBEDDINGS, fusedRows, HEAD, scaleOfWeight } from "./lora.js";
 import { equalRows, type NamedSource } from "./rows.js";
 import { copySidecars, outputConfig } from "./sidecars.js";
 import { type DtypeChoice, type WrittenModel, writeModel } from "./write.js";
@@ -158,17 +158,12 @@ interface TensorPlan {
 }
 
 async function planTensors(input: MergeInput, options: MergeOptions): Promise<TensorPlan> {
-  const { base, pairs } = input.split;
+  const { pairs } = input.split;
   const { model, lora, scaling } = fuseOrKeep(input, options);
   const adapter =
     scaling !== null && options.lora === "separate"
       ? adapterFiles(input.split, { scaling, baseModel: options.base })
       : null;
-  if (base.length === 0) {
-    throw new CheckpointError(
-      `${options.checkpoint}: holds an adapter only; pass --base with the model it was trained on`,
-    );
-  }
   const warnings: string[] = [];
   const tied = await resolveTie(model, { config: input.config, pairs });
   if (tied.warning !== null) warnings.push(tied.warning);
@@ -209,7 +204,7 @@ function fuseOrKeep(
   if (options.lora === "separate") return { model: base, lora, scaling };
   const names = new Set(base.map(({ name }) => name));
   const orphan = [...pairs.keys()].find((name) => !names.has(name));
-  if (orphan !== undefined && base.length > 0) {
+  if (orphan !== undefined) {
     throw new CheckpointError(`${orphan}: the adapter changes it, but the base model lacks it`);
   }
   const model = base.map((tensor) => {
@@ -227,8 +222,8 @@ async function resolveTie(
   { config, pairs }: { config: HuggingFaceConfig; pairs: MergeInput["split"]["pairs"] },
 ): Promise<{ model: NamedSource[]; isTied: boolean; warning: string | null }> {
   const isTied = config.tie_word_embeddings === true;
-  const head = model.find(({ name }) => name === "lm_head.weight");
-  const embeddings = model.find(({ name }) => name === "model.embed_tokens.weight");
+  const head = model.find(({ name }) => name === HEAD);
+  const embeddings = model.find(({ name }) => name === EMBEDDINGS);
   if (!isTied || head === undefined || embeddings === undefined) {
     return { model, isTied, warning: null };
   }
@@ -237,7 +232,7 @@ async function resolveTie(
     return { model: model.filter((tensor) => tensor !== head), isTied, warning: null };
   }
   const warning =
-    "config.json ties lm_head.weight to model.embed_tokens.weight, but the two differ in this " +
+    `config.json ties ${HEAD} to ${EMBEDDINGS}, but the two differ in this ` +
     "checkpoint: both are kept, and tie_word_embeddings is written as false";
   return { model, isTied: false, warning };
 }
