@@ -1,10 +1,10 @@
 /** The verify service that a launched run uses, started in this process on a Unix socket. */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config } from "../config/schema.js";
 import { verifierSettings } from "../config/settings.js";
 import type { Judge } from "../launch/dumps.js";
-import { startService } from "../service/server.js";
+import { type RunningService, startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import { createVerifier } from "../verify/verify.js";
@@ -17,7 +17,11 @@ export interface VerlService {
   close(): Promise<void>;
 }
 
-/** Starts the verifier, and the service on `socket` unless that is null. */
+/**
+ * Starts the verifier, and the service on `socket` unless that is null.
+ *
+ * @throws {ConfigError} if another service listens there.
+ */
 export async function openVerlService(config: Config, socket: string | null): Promise<VerlService> {
   const settings = verifierSettings(config);
   const { workers, requireIsolation } = settings;
@@ -35,13 +39,19 @@ export async function openVerlService(config: Config, socket: string | null): Pr
     queueCapacity: 100_000,
     deadlineMs: 600_000,
   };
-  if (socket !== null) {
-    await mkdir(dirname(socket), { recursive: true });
-    // A socket left by a run that was killed keeps nobody's place.
-    await rm(socket, { force: true });
+  const close = async () => {
+    await verifier.close();
+    await sandbox.close();
+  };
+  if (socket !== null) await mkdir(dirname(socket), { recursive: true });
+  let service: RunningService | null = null;
+  try {
+    // A socket that a killed run left is removed; one that answers is somebody's.
+    if (socket !== null) service = await startService({ verifier, sandbox, options }, { socket });
+  } catch (error) {
+    await close();
+    throw error;
   }
-  const service =
-    socket === null ? null : await startService({ verifier, sandbox, options }, { socket });
   return {
     isolation: sandbox.level,
     judge: async (completion, problem) => {
@@ -56,8 +66,7 @@ export async function openVerlService(config: Config, socket: string | null): Pr
     },
     close: async () => {
       await service?.close();
-      await verifier.close();
-      await sandbox.close();
+      await close();
     },
   };
 }

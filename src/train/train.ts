@@ -27,6 +27,7 @@ import {
   writeRollouts,
   writeRunInfo,
 } from "../core/run.js";
+import { lockRun } from "../core/run-lock.js";
 import { truncateRun } from "../core/truncate.js";
 import { VERSION } from "../core/version.js";
 import type { Verifier } from "../verify/verify.js";
@@ -48,7 +49,6 @@ import { loadData } from "./problems.js";
 import { findCheckpoint, openResumePoint } from "./resume.js";
 import { inspectModels, loadRoles } from "./roles.js";
 import { type Prompt, type RolloutMakers, toRecord } from "./rollout.js";
-import { lockRun } from "./run-lock.js";
 import { holdsRun, makeRunFolders, writeHealth, writeMetrics } from "./run-log.js";
 import { type StepContext, type StepResult, type TrainState, trainStep } from "./step.js";
 import { TensorboardWriter } from "./tensorboard.js";

@@ -5,7 +5,7 @@
  *     lock-child.ts DIR GO
  */
 import { existsSync } from "node:fs";
-import { lockRun } from "../../src/train/run-lock.js";
+import { lockRun } from "../../src/core/run-lock.js";
 
 const [dir, go] = process.argv.slice(2);
 console.log("ready");

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { readLines, runPaths, type MetricsRecord } from "../../src/core/run.js";
 import { openRun } from "../../src/report/run-store.js";
-import { lockRun } from "../../src/train/run-lock.js";
+import { lockRun } from "../../src/core/run-lock.js";
 import { train } from "../../src/train/train.js";
 import { ArithmeticVerifier, tinyRun, writeFixture } from "../train/fixture.js";
 import { traces } from "../train/traces.js";

@@ -6,12 +6,15 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readRunInfo } from "../../src/core/run.js";
@@ -72,6 +75,12 @@ function run(
     child.on("close", (code) => resolve({ code, text })),
   );
 }
+
+/** Every file with the time it was last written. */
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .sort()
+    .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`);
 
 const environmentWith = (fake: object) => ({
   ...process.env,
@@ -154,6 +163,39 @@ describe("rlvr train engine=verl", () => {
     expect(text).toMatch(/2 of 14 checks failed; nothing was started/);
     expect(code).toBe(1);
     expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
+  }, 120_000);
+
+  test("a second one for the same directory is refused, and the first goes on untouched", async () => {
+    const out = join(dir, "run");
+    let second: ReturnType<typeof run> | null = null;
+    const before: string[][] = [];
+    const first = await rlvr({ hang_after: 2 }, [], (text, stop) => {
+      if (!text.includes("[Step 2]") || second !== null) return;
+      before.push(filesIn(out));
+      second = rlvr({}, []).finally(() => {
+        before.push(filesIn(out));
+        stop();
+      });
+    });
+    const { code, text } = await second!;
+    expect(text).toMatch(/rlvr: .*run is being written by process \d+; wait for it or stop it/);
+    expect(code).toBe(2);
+    expect(before[1]).toEqual(before[0]);
+    expect(before[1].join()).toContain("verify.sock");
+    expect(first.code).toBe(130);
+    expect(existsSync(join(out, "run.lock"))).toBe(false);
+  }, 180_000);
+
+  test("a socket on which somebody else's service listens is left to it", async () => {
+    const socket = join(dir, "run", "verl", "verify.sock");
+    mkdirSync(dirname(socket), { recursive: true });
+    const service = createServer().listen(socket);
+    const { code, text } = await rlvr({}, []);
+    expect(text).toMatch(/cannot listen on .*verify\.sock: .*EADDRINUSE/);
+    expect(code).toBe(2);
+    expect(existsSync(socket)).toBe(true);
+    expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
+    await new Promise((resolve) => service.close(resolve));
   }, 120_000);
 
   test("a crash exits 1 with the cause; Ctrl-C exits 130 and says how to go on", async () => {

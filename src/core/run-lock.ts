@@ -15,10 +15,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { ConfigError } from "../core/errors.js";
-import { isAlive } from "../core/process.js";
-import { runPaths } from "../core/run.js";
-import { cannotWrite } from "../core/write.js";
+import { ConfigError } from "./errors.js";
+import { isAlive } from "./process.js";
+import { runPaths } from "./run.js";
+import { cannotWrite } from "./write.js";
 
 interface Holder {
   pid: number;
