@@ -67,7 +67,11 @@ export function startLocal(
       signalAll(signal);
       const patience = new AbortController();
       const isOver = await Promise.race([
-        ended.then(() => true),
+        ended.then(
+          () => true,
+          // It did not start.
+          () => true,
+        ),
         sleep(patienceMs, false, { signal: patience.signal }).catch(() => true),
       ]);
       patience.abort();
@@ -93,6 +97,11 @@ function splitLines(stream: NodeJS.ReadableStream, onLine: (line: string) => voi
   });
 }
 
+// A long log is read less often, so that reading it takes no more than 1 MB/s of the head's network; a
+// reader of the log waits for its end no longer than this.
+const LOG_CHARACTERS_PER_MS = 1000;
+const LONGEST_LOG_PAUSE_MS = 120_000;
+
 /** Submits veRL as a job of a Ray cluster and follows it. */
 export async function startOnRay(
   { command, onLine }: JobOptions,
@@ -101,8 +110,13 @@ export async function startOnRay(
   const entrypoint = command.words.map(quoteForShell).join(" ");
   const jobId = await ray.submit({ entrypoint, environment: command.environment, id });
   let seen = 0;
+  let nextReadAt = 0;
   const readLogs = async (isOver: boolean) => {
+    if (!isOver && performance.now() < nextReadAt) return;
     const logs = await ray.logs(jobId);
+    // Ray gives all of it or nothing, each time.
+    nextReadAt =
+      performance.now() + Math.min(logs.length / LOG_CHARACTERS_PER_MS, LONGEST_LOG_PAUSE_MS);
     const end = isOver ? logs.length : logs.lastIndexOf("\n") + 1;
     if (end <= seen) return;
     const lines = logs.slice(seen, end).replace(/\n$/, "").split("\n");

@@ -2,11 +2,12 @@
  * Launches veRL and sees it through: start, follow, write down, stop, and a true account of how it
  * ended.
  */
-import { appendFileSync, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatConfig, type ResolvedConfig } from "../config/resolve.js";
+import { LaunchError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import {
   appendLine,
@@ -19,6 +20,7 @@ import {
 } from "../core/run.js";
 import { truncateRun } from "../core/truncate.js";
 import { VERSION } from "../core/version.js";
+import { appendWhole } from "../core/write.js";
 import { type PreparedFile, prepareFile } from "./data.js";
 import type { Judge } from "./dumps.js";
 import { explainFailure } from "./failures.js";
@@ -82,9 +84,12 @@ export async function prepareData(
 }
 
 /**
- * Carries out a plan. Resolves when veRL has ended, however it did.
+ * Carries out a plan. Resolves when veRL has ended, however it did. The caller holds the run
+ * directory (`lockRun`), because data and service are there before.
  *
- * @throws {LaunchError} if it cannot be started.
+ * @throws {LaunchError} if it cannot be started, followed or stopped.
+ * @throws whatever made following it impossible, such as a judge that fails or a full disk; veRL is
+ * stopped first.
  */
 export async function launch(
   plan: LaunchPlan,
@@ -92,6 +97,23 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<LaunchSummary> {
   const info = await openRunDirectory(plan, resolved, options);
+  try {
+    const summary = await startAndFollow(plan, info.resumedFrom, options);
+    await writeRunInfo(plan.dir, { ...info.run, status: summary.status, pid: null });
+    return summary;
+  } catch (error) {
+    const failed = { ...info.run, status: "failed" as const, pid: null };
+    // On a full disk run.json cannot be written either; the first error is the one to tell.
+    await writeRunInfo(plan.dir, failed).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function startAndFollow(
+  plan: LaunchPlan,
+  resumedFrom: number | null,
+  options: LaunchOptions,
+): Promise<LaunchSummary> {
   const tail: string[] = [];
   let lastLineAt = Date.now();
   const follower = new RunFollower({
@@ -114,30 +136,42 @@ export async function launch(
     options.onEvent({ kind: "health", event });
     if (event.severity === "fatal") fatal.abort();
   };
+  // Lines come from a stream, where an error would end the process and leave veRL alone.
+  const unwritten = new AbortController();
   const onLine = (line: string) => {
     lastLineAt = Date.now();
-    appendFileSync(plan.paths.consoleLog, line + "\n");
     tail.push(line);
     if (tail.length > TAIL_LINES) tail.shift();
-    follower.readConsole(line);
-    options.onEvent({ kind: "line", line });
+    if (unwritten.signal.aborted) return;
+    try {
+      appendWhole(plan.paths.consoleLog, line + "\n");
+      follower.readConsole(line);
+      options.onEvent({ kind: "line", line });
+    } catch (error) {
+      unwritten.abort(error);
+    }
   };
   const job = await options.start(onLine);
-  options.onEvent({ kind: "started", job: job.id, resumedFrom: info.resumedFrom });
-  const stop = AbortSignal.any([options.signal, fatal.signal]);
-  const quiet = watchSilence(options, () => lastLineAt);
-  const end = await seeThrough(job, { follower, stop, quiet, pollMs: options.pollMs ?? POLL_MS });
-  const status = statusOf(end, options.signal, fatal.signal);
-  await writeRunInfo(plan.dir, { ...info.run, status, pid: null });
-  return {
-    status,
-    dir: plan.dir,
-    end,
-    lastStep: follower.lastStep,
-    checkpoints: await listCheckpoints(plan.dir),
-    failure: status === "failed" && !fatal.signal.aborted ? explainFailure(tail) : null,
-    tail,
-  };
+  try {
+    options.onEvent({ kind: "started", job: job.id, resumedFrom });
+    const stop = AbortSignal.any([options.signal, fatal.signal, unwritten.signal]);
+    const quiet = watchSilence(options, () => lastLineAt);
+    const end = await seeThrough(job, { follower, stop, quiet, pollMs: options.pollMs ?? POLL_MS });
+    unwritten.signal.throwIfAborted();
+    const status = statusOf(end, options.signal, fatal.signal);
+    return {
+      status,
+      dir: plan.dir,
+      end,
+      lastStep: follower.lastStep,
+      checkpoints: await listCheckpoints(plan.dir),
+      failure: status === "failed" && !fatal.signal.aborted ? explainFailure(tail) : null,
+      tail,
+    };
+  } catch (error) {
+    await endJob(job, error);
+    throw error;
+  }
 }
 
 function statusOf(end: JobEnd, asked: AbortSignal, fatal: AbortSignal): LaunchSummary["status"] {
@@ -145,27 +179,52 @@ function statusOf(end: JobEnd, asked: AbortSignal, fatal: AbortSignal): LaunchSu
   return end.code === 0 && !fatal.aborted ? "finished" : "failed";
 }
 
+/** Follows a job to its end, and makes it end when `stop` says so. */
 async function seeThrough(
   job: Job,
   the: { follower: RunFollower; stop: AbortSignal; quiet: () => void; pollMs: number },
 ): Promise<JobEnd> {
   const over = new AbortController();
   const ended = job.ended.finally(() => over.abort());
-  const stopping = new Promise<void>((resolve, reject) => {
-    const stop = () => job.stop().then(resolve, reject);
-    if (the.stop.aborted) void stop();
-    else the.stop.addEventListener("abort", () => void stop(), { once: true });
-    void ended.then(() => resolve(), reject);
-  });
+  let stopping = Promise.resolve();
+  const stop = () => {
+    stopping = job.stop();
+    // What cannot be stopped is not waited for.
+    stopping.catch(() => over.abort());
+  };
+  // Both are awaited below; until then nobody else hears of a failure.
+  ended.catch(() => undefined);
+  if (the.stop.aborted) stop();
+  else the.stop.addEventListener("abort", stop, { once: true, signal: over.signal });
   while (!over.signal.aborted) {
     await the.follower.poll({ isOver: false });
     the.quiet();
     await sleep(the.pollMs, undefined, { signal: over.signal }).catch(() => undefined);
   }
-  const end = await ended;
   await stopping;
+  const end = await ended;
   await the.follower.poll({ isOver: true });
   return end;
+}
+
+/**
+ * Ends a job that nobody follows any more.
+ *
+ * @throws {LaunchError} if it cannot be stopped, with what had happened before.
+ */
+async function endJob(job: Job, because: unknown): Promise<void> {
+  try {
+    await job.stop();
+  } catch (cause) {
+    const [what, why] = [because, cause].map((error) => (error as Error).message);
+    const more = what === why ? "" : ` (${why})`;
+    throw new LaunchError(
+      `launch: ${what}; then veRL could not be stopped${more} and may still train: look at job ` +
+        `${job.id}, and end it with ray job stop ${job.id}`,
+      { cause: because },
+    );
+  }
+  await job.ended.catch(() => undefined);
 }
 
 /** Says once that nothing has been heard for long, and again after the next line. */

@@ -1,10 +1,11 @@
 /** A stand-in for veRL, as a real process, drives the launcher through every way a run can go. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resolveConfig } from "../../src/config/resolve.js";
+import { LaunchError, SandboxError } from "../../src/core/errors.js";
 import { type MetricsRecord, readLines, readRunInfo, runPaths } from "../../src/core/run.js";
 import type { Rollout } from "../../src/core/rollout.js";
 import { toVerlRow } from "../../src/formats/verl-rows.js";
@@ -195,6 +196,78 @@ describe("launch", () => {
     expect((await readRunInfo(out)).status).toBe("interrupted");
     const started = events.find((event) => event.kind === "started");
     expect(() => process.kill(-Number(started?.job), 0)).toThrow(/ESRCH/);
+  });
+
+  describe("what cannot be followed is stopped, and the run has failed", () => {
+    /** Launches what would train on for ever; answers the error, and whether a process is left. */
+    async function failing(options: Partial<LaunchOptions>, fake: Record<string, unknown> = {}) {
+      let pid = 0;
+      const onEvent = (event: LaunchEvent) => {
+        if (event.kind === "started") pid = Number(event.job);
+        options.onEvent?.(event);
+      };
+      const error = await run({
+        fake: { hang_after: 2, ...fake },
+        options: { ...options, onEvent },
+      }).then(
+        () => null,
+        (error: unknown) => error as Error,
+      );
+      expect(() => process.kill(-pid, 0)).toThrow(/ESRCH/);
+      expect(await readRunInfo(join(dir, "run"))).toMatchObject({ status: "failed", pid: null });
+      return error;
+    }
+
+    test("a judge that fails", async () => {
+      const judge = () => Promise.reject(new SandboxError("sandbox: the server is gone"));
+      expect(await failing({ judge })).toMatchObject({
+        name: "SandboxError",
+        message: "sandbox: the server is gone",
+      });
+    });
+
+    test("a disk on which no metrics can be written", async () => {
+      const onEvent = ({ kind }: LaunchEvent) => {
+        if (kind === "started") mkdirSync(runPaths(join(dir, "run")).metrics);
+      };
+      const error = await failing({ onEvent });
+      expect(error).toMatchObject({ name: "DataError" });
+      expect(error?.message).toMatch(/metrics\.jsonl: cannot write: EISDIR/);
+    });
+
+    test("a disk on which veRL's lines cannot be written", async () => {
+      const onEvent = ({ kind }: LaunchEvent) => {
+        if (kind === "started") mkdirSync(join(runPaths(join(dir, "run")).logs, "verl-1.log"));
+      };
+      const error = await failing({ onEvent });
+      expect(error?.message).toMatch(/verl-1\.log: cannot write: EISDIR/);
+    });
+
+    test("a program that does not start", async () => {
+      const start = (onLine: (line: string) => void) => {
+        const command = { words: [join(dir, "nothing")], environment: {} };
+        return Promise.resolve(startLocal({ command, onLine }, { environment: process.env }));
+      };
+      const launched = run({ options: { start } });
+      await expect(launched).rejects.toThrow(/cannot start .*nothing/);
+      expect((await readRunInfo(join(dir, "run"))).status).toBe("failed");
+    });
+
+    test("and one that cannot be stopped is named, with what had happened", async () => {
+      const gone = () => Promise.reject(new LaunchError("ray: no answer"));
+      const endless = { id: "raysubmit_1", ended: new Promise<never>(() => {}), stop: gone };
+      const stop = new AbortController();
+      const asked = run({
+        options: {
+          ...{ start: () => Promise.resolve(endless), signal: stop.signal },
+          onEvent: ({ kind }) => void (kind === "started" && setTimeout(() => stop.abort(), 100)),
+        },
+      });
+      await expect(asked).rejects.toThrow(
+        /ray: no answer; then veRL could not be stopped and may still train: .*ray job stop raysubmit_1/,
+      );
+      expect((await readRunInfo(join(dir, "run"))).status).toBe("failed");
+    });
   });
 
   test("a run that falls silent is told to hang, once", async () => {
