@@ -30,6 +30,22 @@ const TIMEOUT_MS = 30_000;
 const SUBMIT_TRIES = 60;
 const SUBMIT_PAUSE_MS = 2000;
 
+/** How long a call that changes nothing by being repeated is repeated while Ray does not answer. */
+export interface RayPatience {
+  /** For state and lines of a job: a head that is restarted, or a network that is away. */
+  followMs: number;
+  /** For stopping, where somebody waits. */
+  stopMs: number;
+  /** First pause between two calls; each is twice the one before, up to half a minute. */
+  pauseMs: number;
+}
+
+const PATIENCE: RayPatience = { followMs: 600_000, stopMs: 60_000, pauseMs: 1000 };
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Raised when the same call may succeed later. */
+class PassingError extends LaunchError {}
+
 /** A job to submit. */
 export interface RayJobRequest {
   /** Shell command line. */
@@ -43,10 +59,12 @@ export interface RayJobRequest {
 export class RayJobs {
   readonly #address: string;
   readonly #token: string | null;
+  readonly #patience: RayPatience;
 
-  constructor(address: string, token: string | null) {
+  constructor(address: string, token: string | null, patience: RayPatience = PATIENCE) {
     this.#address = address.replace(/\/+$/, "");
     this.#token = token;
+    this.#patience = patience;
   }
 
   /** Submits a job; answers its id. */
@@ -69,17 +87,20 @@ export class RayJobs {
 
   /** The state of a job. */
   status(id: string): Promise<RayJob> {
-    return this.#call("GET", `/api/jobs/${id}`, jobSchema);
+    const ask = () => this.#call("GET", `/api/jobs/${id}`, jobSchema);
+    return this.#repeat(ask, this.#patience.followMs);
   }
 
   /** Everything that the job has printed so far. */
   async logs(id: string): Promise<string> {
-    return (await this.#call("GET", `/api/jobs/${id}/logs`, logsSchema)).logs;
+    const ask = () => this.#call("GET", `/api/jobs/${id}/logs`, logsSchema);
+    return (await this.#repeat(ask, this.#patience.followMs)).logs;
   }
 
   /** Asks a job to stop; it may take a while to do so. */
   async stop(id: string): Promise<void> {
-    await this.#call("POST", `/api/jobs/${id}/stop`, z.looseObject({}));
+    const ask = () => this.#call("POST", `/api/jobs/${id}/stop`, z.looseObject({}));
+    await this.#repeat(ask, this.#patience.stopMs);
   }
 
   /** Processors and GPUs of the live nodes. */
@@ -95,6 +116,25 @@ export class RayJobs {
     return sum;
   }
 
+  async #repeat<T>(ask: () => Promise<T>, patienceMs: number): Promise<T> {
+    const end = performance.now() + patienceMs;
+    let { pauseMs } = this.#patience;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof PassingError)) throw error;
+        if (performance.now() + pauseMs > end) {
+          throw new LaunchError(`${error.message} (asked for ${patienceMs / 1000} s)`, {
+            cause: error,
+          });
+        }
+      }
+      await sleep(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  }
+
   async #call<T>(method: string, path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
     const url = `${this.#address}${path}`;
     let response: { status: number; text: string };
@@ -102,7 +142,7 @@ export class RayJobs {
       const text = body === undefined ? null : JSON.stringify(body);
       response = await send(url, { method, token: this.#token, body: text });
     } catch (cause) {
-      throw new LaunchError(
+      throw new PassingError(
         `ray: no answer from ${url}; is the head running, with --dashboard-host reachable from here?`,
         { cause },
       );
@@ -115,7 +155,9 @@ export class RayJobs {
       );
     }
     if (status >= 300) {
-      throw new LaunchError(`ray: ${method} ${url} answered ${status}: ${text.slice(0, 500)}`);
+      const isPassing = status >= 500 || status === 429;
+      const message = `ray: ${method} ${url} answered ${status}: ${text.slice(0, 500)}`;
+      throw new (isPassing ? PassingError : LaunchError)(message);
     }
     try {
       return schema.parse(JSON.parse(text));
