@@ -15,8 +15,9 @@ When no service can judge a sample it has no score. `drop` raises, which makes v
 leave the sample out; earlier versions cannot leave one out, so there the run stops. `zero` pays 0 and
 says infra_error=1. `abort` ends the worker. Every such sample is a line in the file named by
 RLVR_INFRA_LOG. What a service refuses for good (a wrong token, a reward of yours that throws) is an
-error with the service's words, whatever the choice. Standard library only; works with Python 3.8 and
-later.
+error with the service's words, whatever the choice. So is a ground truth that JSON cannot say: arrays,
+scalars of numpy and the like, and bytes are sent as what they hold, anything else has no score.
+Standard library only; works with Python 3.8 and later.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import fcntl
 import functools
 import http.client
 import json
+import math
 import os
 import random
 import shlex
@@ -49,6 +51,7 @@ _threads = ThreadPoolExecutor(max_workers=256, thread_name_prefix="rlvr-reward")
 _lock = threading.Lock()
 _in_flight: dict[str, int] = {}
 _down_until: dict[str, float] = {}
+_is_log_missed = False
 
 
 class VerifierUnavailable(RuntimeError):
@@ -74,16 +77,57 @@ def compute_score_sync(
 ) -> dict[str, float]:
     """Score one sample; for veRL versions whose reward managers call plain functions."""
     body = {
-        "data_source": data_source,
-        "solution_str": solution_str,
-        "ground_truth": ground_truth,
-        "extra_info": _plain(extra_info),
+        "data_source": _plain(data_source, "data_source"),
+        "solution_str": _plain(solution_str, "solution_str"),
+        "ground_truth": _plain(ground_truth, "ground_truth"),
+        # Nothing is judged by it, so that what JSON cannot say becomes text or null.
+        "extra_info": _plain(extra_info, None) if isinstance(extra_info, dict) else None,
     }
     try:
-        answer = _ask(json.dumps(body, default=str).encode(), kwargs)
+        answer = _ask(json.dumps(body, allow_nan=False).encode(), kwargs)
     except VerifierUnavailable as error:
         return _without_score(error, kwargs, body["extra_info"])
     return {key: float(answer[key]) for key in answer if isinstance(answer[key], (int, float))}
+
+
+def _plain(value: Any, where: str | None) -> Any:
+    """Turn what veRL hands over into what JSON can say; `where` names it, None says that it may lose."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return _lossy(value, None, where)
+    if isinstance(value, dict):
+        return {_key(key, where): _plain(item, where and f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, where and f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return _lossy(value, str(value), where)
+    # Arrays, then scalars, of numpy, torch and whoever else gives them these names.
+    for name in ("tolist", "item"):
+        if callable(getattr(value, name, None)):
+            inner = getattr(value, name)()
+            if type(inner) is not type(value):
+                return _plain(inner, where)
+    return _lossy(value, str(value), where)
+
+
+def _key(key: Any, where: str | None) -> Any:
+    plain = _plain(key, where)
+    return str(plain) if isinstance(plain, (list, dict)) else plain
+
+
+def _lossy(value: Any, instead: Any, where: str | None) -> Any:
+    if where is None:
+        return instead
+    raise TypeError(
+        f"verl_reward: {where}: expected what JSON can say, found {type(value).__name__} {str(value)[:100]}; "
+        "write it as text, numbers and lists, as rlvr prepare does"
+    )
 
 
 def _setting(kwargs: dict[str, Any], key: str, variable: str, default: str = "") -> str:
@@ -117,7 +161,8 @@ def _ask(body: bytes, kwargs: dict[str, Any]) -> dict[str, Any]:
                 _in_flight[url] -= 1
         attempt += 1
         # Full jitter, so that a batch does not come back all at once.
-        time.sleep(min(random.uniform(0, min(5.0, 0.2 * 2**attempt)), max(0.0, deadline - time.monotonic())))  # noqa: S311
+        longest = min(5.0, 0.2 * 2 ** min(attempt, 5))
+        time.sleep(min(random.uniform(0, longest), max(0.0, deadline - time.monotonic())))  # noqa: S311
     raise VerifierUnavailable(problem)
 
 
@@ -176,14 +221,26 @@ def _without_score(
             "split": (extra_info or {}).get("split"),
             "on_infra_error": choice,
         }
-        with open(log, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line, default=str) + "\n")
+        _append(log, json.dumps(line))
     if choice == "zero":
         return {**dict.fromkeys(KEYS, 0.0), "infra_error": 1.0}
     if choice == "abort":
         print(f"verl_reward: no verifier: {error}", file=sys.stderr, flush=True)
         os._exit(70)
     raise error
+
+
+def _append(path: str, line: str) -> None:
+    """Note a sample without a score; what becomes of the sample does not hang on it."""
+    global _is_log_missed
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        if not _is_log_missed:
+            missed = "cannot be written, so that samples without a score are not counted"
+            print(f"verl_reward: RLVR_INFRA_LOG {missed}: {error}", file=sys.stderr, flush=True)
+        _is_log_missed = True
 
 
 def _start_local(kwargs: dict[str, Any]) -> str:
@@ -225,8 +282,3 @@ def _answers(path: str) -> bool:
         return False
     finally:
         connection.close()
-
-
-def _plain(value: Any) -> Any:
-    """Keep what JSON can say of veRL's extra_info; tensors and the like become text."""
-    return json.loads(json.dumps(value, default=str)) if isinstance(value, dict) else None

@@ -1,5 +1,5 @@
 /** The reward file for veRL, and rewards written in TypeScript, against real services. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import {
   slowCompletion,
 } from "./serve-process.js";
 
+const REWARD_FILE = inProject("python/verl_reward.py");
 const MY_REWARD = inProject("test/service/my-reward.ts");
 
 type Scores = (Record<string, number> | string)[];
@@ -41,7 +42,7 @@ function askRewardFile(
   onBegin: () => void = () => {},
   env: Record<string, string> = {},
 ): Promise<Scores> {
-  const words = [inProject("test/service/ask_reward_file.py"), inProject("python/verl_reward.py")];
+  const words = [inProject("test/service/ask_reward_file.py"), REWARD_FILE];
   const child = spawn("python3", words, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...env },
@@ -173,6 +174,13 @@ describe("a reward in TypeScript", () => {
     expect(scored).toMatch(/^VerifierRefused: [^]*no such thing as a score[^]*my-reward\.ts/);
     await remote.close();
     await service.stop("SIGTERM");
+  });
+});
+
+describe("the reward file", () => {
+  test("sends arrays, scalars and bytes as what they hold, and refuses what JSON cannot say", () => {
+    const words = [inProject("test/service/reward_file_values.py"), REWARD_FILE];
+    expect(execFileSync("python3", words, { encoding: "utf8" })).toBe("ok\n");
   });
 });
 
