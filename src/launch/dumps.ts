@@ -7,6 +7,9 @@
  * completion again, which the service that judged it before does at once. Tokens are in no dump, so
  * counts of them are 0.
  */
+import { existsSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import type { Problem } from "../core/problem.js";
 import { readTextOrNull } from "../core/read.js";
@@ -45,6 +48,19 @@ export async function readDump(path: string): Promise<DumpLine[] | null> {
     return lines.map((line) => dumpSchema.parse(JSON.parse(line)));
   } catch {
     return null;
+  }
+}
+
+/**
+ * Removes the dumps of steps after `step`, or all of them when it is null: those steps are done
+ * again, and whoever waits for their dumps must not find these.
+ */
+export async function removeDumps(folder: string, step: number | null): Promise<void> {
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  for (const name of names) {
+    const digits = /^(\d+)\.jsonl$/.exec(name)?.[1];
+    if (digits === undefined || (step !== null && Number(digits) <= step)) continue;
+    await rm(join(folder, name));
   }
 }
 

@@ -22,7 +22,7 @@ import { truncateRun } from "../core/truncate.js";
 import { VERSION } from "../core/version.js";
 import { appendWhole } from "../core/write.js";
 import { type PreparedFile, prepareFile } from "./data.js";
-import type { Judge } from "./dumps.js";
+import { type Judge, removeDumps } from "./dumps.js";
 import { explainFailure } from "./failures.js";
 import { RunFollower } from "./follow.js";
 import type { Job, JobEnd } from "./job.js";
@@ -257,6 +257,9 @@ async function openRunDirectory(
     ? await resumeStep(plan.dir, config.trainer.resume_from_path)
     : null;
   await truncateRun(plan.dir, resumedFrom);
+  for (const folder of [plan.paths.rollouts, plan.paths.validation]) {
+    await removeDumps(folder, resumedFrom);
+  }
   const stepsPerEpoch = Math.floor(options.trainRows / config.data.train_batch_size);
   const run: RunInfo = {
     format: 1,

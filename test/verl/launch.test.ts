@@ -1,5 +1,13 @@
 /** A stand-in for veRL, as a real process, drives the launcher through every way a run can go. */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -162,6 +170,19 @@ describe("launch", () => {
       ...["0 val", "1 train", "2 train", "2 val", "3 train", "4 train", "4 val"],
     ]);
     expect(second.plan.paths.metricsFile).toMatch(/metrics-2\.jsonl$/);
+  });
+
+  test("dumps of steps that are done again are gone before veRL starts", async () => {
+    const first = await run({ fake: { crash_after: 5, save_freq: 3, steps: 8 } });
+    const { rollouts, validation } = first.plan.paths;
+    const dumps = () => [rollouts, validation].map((folder) => readdirSync(folder).sort());
+    expect(dumps()[0]).toHaveLength(5);
+    let found: string[][] = [];
+    const onEvent = ({ kind }: LaunchEvent) => void (kind === "started" && (found = dumps()));
+    await run({ fake: { save_freq: 3 }, options: { onEvent } });
+    expect(found).toEqual([["1.jsonl", "2.jsonl", "3.jsonl"], ["2.jsonl"]]);
+    await run({ overrides: ["trainer.resume_mode=disable"], options: { onEvent } });
+    expect(found).toEqual([[], []]);
   });
 
   test("a lost node is told as one", async () => {
