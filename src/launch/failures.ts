@@ -30,17 +30,19 @@ export const FAILURES: readonly FailurePattern[] = [
     cure: "look at the service's log; start one on every node and list them in verifier.urls",
   },
   {
-    pattern: /CUDA out of memory|OutOfMemoryError|cumem_allocator/,
+    pattern:
+      /ray\.exceptions\.OutOfMemoryError|running low on memory|Memory on the node .* was .*%|killed by the memory monitor/i,
+    what: "the machine ran out of main memory and Ray killed a worker",
+    cure:
+      "switch fsdp_config.param_offload and optimizer_offload off, save fewer checkpoint contents, or " +
+      "use a machine with more main memory",
+  },
+  {
+    pattern: /CUDA out of memory|(?<!ray\.exceptions\.)OutOfMemoryError|cumem_allocator/,
     what: "a GPU ran out of memory",
     cure:
       "lower actor_rollout_ref.rollout.gpu_memory_utilization (0.3) and " +
       "actor_rollout_ref.actor.ppo_max_token_len_per_gpu, or switch on offloading",
-  },
-  {
-    pattern:
-      /ray\.exceptions\.OutOfMemoryError|Memory on the node .* was .*%|killed by the memory monitor/i,
-    what: "the machine ran out of main memory and Ray killed a worker",
-    cure: "save fewer checkpoint contents, or switch offloading off",
   },
   {
     pattern: /NodeDiedError|node .* (died|was lost)|The node .* has been marked dead/i,
