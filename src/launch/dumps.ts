@@ -3,8 +3,9 @@
  * rollouts.
  *
  * A dump has the decoded prompt, the completion, the ground truth and the score. What it lacks comes
- * from elsewhere: the problem by the id inside the ground truth, and the verdicts by judging the
- * completion again, which the service that judged it before does at once. Tokens are in no dump, so
+ * from elsewhere: the problem by the id inside the ground truth, or by the prompt where veRL 0.5 dumps
+ * no ground truth, and the verdicts by judging the completion again, which the service that judged it
+ * before does at once. Tokens are in no dump, so
  * counts of them are 0.
  */
 import { existsSync } from "node:fs";
@@ -15,11 +16,14 @@ import type { Problem } from "../core/problem.js";
 import { readTextOrNull } from "../core/read.js";
 import type { Rollout } from "../core/rollout.js";
 import type { VerdictKind } from "../core/verdict.js";
+import { PromptIndex } from "./prompt-index.js";
+import { parsePythonJson } from "./python-json.js";
 
 const dumpSchema = z.looseObject({
   input: z.string(),
   output: z.string(),
-  gts: z.unknown(),
+  /** 0.5 has none. */
+  gts: z.unknown().optional(),
   score: z.number(),
   uid: z.string().optional(),
 });
@@ -45,7 +49,7 @@ export async function readDump(path: string): Promise<DumpLine[] | null> {
   if (text === null || text === "" || !text.endsWith("\n")) return null;
   try {
     const lines = text.trimEnd().split("\n");
-    return lines.map((line) => dumpSchema.parse(JSON.parse(line)));
+    return lines.map((line) => dumpSchema.parse(parsePythonJson(line)));
   } catch {
     return null;
   }
@@ -83,12 +87,14 @@ export async function toRollouts(
   const groups = new Map<string, number>();
   const samples = new Map<number, number>();
   const rollouts: Rollout[] = [];
+  const isTold = lines.some(({ gts }) => gts !== undefined);
+  const prompts = isTold ? null : new PromptIndex(problems.values());
   for (const line of lines) {
     const id = problemIdOf(line.gts);
-    const problem = id === null ? undefined : problems.get(id);
-    if (problem === undefined) continue;
+    const problem = (id === null ? prompts?.find(line.input) : problems.get(id)) ?? null;
+    if (problem === null) continue;
     // `uid` is {prompt}_{session}_{index}; older dumps have none, and equal inputs are one group.
-    const key = line.uid?.split("_")[0] ?? `${id}\0${line.input}`;
+    const key = line.uid?.split("_")[0] ?? `${problem.id}\0${line.input}`;
     const group = groups.get(key) ?? groups.size;
     groups.set(key, group);
     const sample = samples.get(group) ?? 0;

@@ -6,6 +6,7 @@
  *     (TaskRunner pid=4711) step:3 - critic/score/mean:0.25 - …
  */
 import type { MetricsRecord } from "../core/run.js";
+import { parsePythonJson } from "./python-json.js";
 
 /** The metrics of one step, as veRL tells them. */
 export interface StepMetrics {
@@ -17,7 +18,7 @@ export interface StepMetrics {
 export function parseFileLine(line: string): StepMetrics | null {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parsePythonJson(line);
   } catch {
     return null;
   }
@@ -25,7 +26,7 @@ export function parseFileLine(line: string): StepMetrics | null {
   if (typeof step !== "number" || typeof data !== "object" || data === null) return null;
   const metrics: Record<string, number> = {};
   for (const [name, item] of Object.entries(data)) {
-    // The logger writes NaN as null; that a metric is not a number is what health looks for.
+    // Loggers write NaN as null, 0.6's as NaN; that a metric is not a number is what health looks for.
     if (item === null) metrics[name] = NaN;
     if (typeof item === "number") metrics[name] = item;
   }
@@ -50,8 +51,10 @@ export function parseConsoleLine(line: string): StepMetrics | null {
   for (const part of parts) {
     const at = part.lastIndexOf(":");
     const text = part.slice(at + 1).trim();
-    const value = Number((NUMPY.exec(text)?.[1] ?? text).replace(/^nan$/i, "NaN"));
-    if (at > 0 && (!Number.isNaN(value) || /nan/i.test(text))) metrics[part.slice(0, at)] = value;
+    const word = NUMPY.exec(text)?.[1] ?? text;
+    const value = Number(word.replace(/inf$/i, "Infinity"));
+    const isNumber = !Number.isNaN(value) || /^nan$/i.test(word);
+    if (at > 0 && isNumber) metrics[part.slice(0, at)] = value;
   }
   return { step: Number(step), metrics };
 }

@@ -4,7 +4,8 @@ What it does is in FAKE_VERL (JSON): `versions` it claims, `cpus`, and how the r
 `crash_after`, `hang_after`, `nan_at`, `lose_node_after`, `exit`, `save_freq`, `rows` (ground truths),
 `console` (metrics on the console only, as releases without a file logger), `nodes` (what Ray's nodes
 tell; one that has everything unless it is said), `lost` (by step, the splits of samples that no
-service could judge), `late` (seconds by which the dump of a validation comes after its metrics).
+service could judge), `input` (the prompt of every dump, which has no ground truths then, as 0.5's),
+`bare_nan` (NaN stands in the metrics file as it does in Python, as 0.6's), `late` (seconds by which the dump of a validation comes after its metrics).
 `shards` is a folder that a checkpoint's `actor` is a copy of, and with `echo` the words and variables
 of main_ppo are printed and that is all. Standard library only.
 """
@@ -70,6 +71,9 @@ def dump(folder, step, rows, score):
                 "step": step,
                 "uid": f"u{index // 2}_{index % 2}_0",
             }
+            if "input" in SETTINGS:
+                record["input"] = SETTINGS["input"]
+                del record["gts"], record["uid"]
             file.write(json.dumps(record) + "\n")
 
 
@@ -139,7 +143,8 @@ def log(path, has_file, step, metrics):
     plain = " - ".join(f"{name}:{value}" for name, value in metrics.items())
     say(f"step:{step} - {plain}")
     if has_file:
-        data = {name: None if value != value else value for name, value in metrics.items()}
+        is_bare = SETTINGS.get("bare_nan", False)
+        data = {name: None if value != value and not is_bare else value for name, value in metrics.items()}
         append(path, {"step": step, "data": data})
 
 

@@ -308,10 +308,10 @@ describe("launch", () => {
     expect(notices[0]).toMatchObject({ message: expect.stringMatching(/may hang/) as string });
   });
 
-  test("a loss that is not a number stops the run by the health rules", async () => {
+  test.each([false, true])("a loss that is not a number stops the run (bare: %s)", async (bare) => {
     const monitor = new HealthMonitor({ repeatEvery: 10, stopOn: ["nan"] });
     const { summary, events, out } = await run({
-      fake: { nan_at: 2, pause: 0.3, steps: 20 },
+      fake: { nan_at: 2, bare_nan: bare, pause: 0.3, steps: 20 },
       options: { observe: (record) => monitor.observe(record) },
     });
     expect(
@@ -341,12 +341,15 @@ describe("launch", () => {
   });
 
   test("a release without a file logger is followed by its console", async () => {
-    const { summary, metrics, plan } = await run({
-      fake: { versions: { verl: "0.5.0", numpy: "1.26.4" } },
-      overrides: [],
+    // That release dumps no ground truths.
+    const decoded = "system\n\nuser\nPrint the sum.\nassistant\n";
+    const { summary, metrics, plan, out } = await run({
+      fake: { versions: { verl: "0.5.0", numpy: "1.26.4" }, input: decoded },
     });
     expect(plan.command.words.join(" ")).not.toContain("file]");
     expect(summary.status).toBe("finished");
     expect(metrics.at(-2)?.metrics["critic/score/mean"]).toBeCloseTo(0.4);
+    expect(metrics.at(-2)?.metrics["reward/pass_rate"]).toBeCloseTo(0.25);
+    expect(await readLines<Rollout>(runPaths(out).rolloutsOf(4))).toHaveLength(4);
   });
 });
