@@ -57,6 +57,18 @@ describe("buildOverrides", () => {
     expect(() => wordsFor("0.9.1", ["data.gen_batch_size=4"])).not.toThrow();
   });
 
+  test.each([
+    [0, 0],
+    [1, 2],
+    [5, 6],
+  ])("critic_warmup=%d leaves as many steps to the critic alone", (ours, verls) => {
+    const words = wordsFor("0.9.1", [`trainer.critic_warmup=${ours}`]);
+    expect(words).toContain(`trainer.critic_warmup=${verls}`);
+    // veRL updates the policy where critic_warmup <= global_steps, which counts from 1.
+    const steps = Array.from({ length: 20 }, (_, i) => i + 1);
+    expect(steps.filter((step) => !(verls <= step))).toHaveLength(ours);
+  });
+
   test("carries every value that was set", () => {
     const words = wordsFor("0.9.1", [
       "actor_rollout_ref.actor.optim.lr=3e-7",

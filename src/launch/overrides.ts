@@ -97,6 +97,9 @@ function valueFor(config: Config, path: string): OverrideValue | undefined {
       return actor.clip_ratio_high ?? actor.clip_ratio;
     case "critic.model.path":
       return config.critic.model.path ?? model.path;
+    // veRL updates the policy from global step critic_warmup on, the first step being 1.
+    case "trainer.critic_warmup":
+      return config.trainer.critic_warmup === 0 ? 0 : config.trainer.critic_warmup + 1;
     case "data.seed":
       return config.data.seed ?? config.seed;
   }
