@@ -2,12 +2,13 @@
  * Completions from an OpenAI-compatible server (vLLM, llama.cpp, Ollama, SGLang, hosted ones).
  *
  * A fault of the server is retried with a growing pause, a Retry-After is obeyed by all requests
- * together, and a server that stays down is given up soon rather than after every request's
- * retries. What could not be served is left out and counted; it is never an empty completion.
+ * together and uses up no try, and a server that stays down is given up soon rather than after every
+ * request's retries. What could not be served is left out and counted; it is never an empty
+ * completion.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../core/errors.js";
-import { randomStream } from "../core/random.js";
+import { randomStream, type RandomStream } from "../core/random.js";
 import type {
   Completer,
   CompleterReport,
@@ -17,6 +18,7 @@ import type {
 } from "./completer.js";
 import { cutAtStop } from "./completer.js";
 import { type FaultKind, readAnswer } from "./endpoint-answer.js";
+import { Pace } from "./endpoint-pace.js";
 import { postJson, retryAfterMs } from "./http.js";
 
 /** Where the server is and how to treat it. */
@@ -29,10 +31,12 @@ export interface EndpointOptions {
   /** Requests at a time. */
   concurrency: number;
   timeoutMs: number;
-  /** Tries per request, the first included. */
+  /** Tries per request, the first included; a refusal that says when to come back is none. */
   attempts: number;
   /** First pause before a retry; it doubles each time, up to a minute. */
   backoffMs: number;
+  /** Longest time that Retry-After is obeyed for with nothing served between, added up. */
+  patienceMs: number;
   /**
    * True when the server can continue an assistant turn (vLLM, llama.cpp, SGLang). Styles that
    * begin the answer need it; a server that cannot would silently answer something else.
@@ -52,6 +56,7 @@ export const ENDPOINT_DEFAULTS = {
   timeoutMs: 600_000,
   attempts: 6,
   backoffMs: 1000,
+  patienceMs: 900_000,
   canPrefill: false,
   extraBody: {},
 } as const satisfies Partial<EndpointOptions>;
@@ -107,13 +112,14 @@ class Session {
   readonly #signal: AbortSignal | undefined;
   readonly #faults: Partial<Record<FaultKind | "gave_up", number>> = {};
   #lastFault: string | null = null;
-  #pausedUntil = 0;
+  readonly #pace: Pace;
   #givenUpInARow = 0;
 
   constructor(options: EndpointOptions, baseUrl: URL, signal: AbortSignal | undefined) {
     this.#options = options;
     this.#baseUrl = baseUrl;
     this.#signal = signal;
+    this.#pace = new Pace({ shortestMs: options.backoffMs, patienceMs: options.patienceMs });
   }
 
   async run(
@@ -137,13 +143,14 @@ class Session {
   async #serve(request: CompletionRequest): Promise<Completion | null> {
     const { options, body } = this.#compose(request);
     const jitter = randomStream(request.seed, "backoff", request.problemId, request.sample);
-    for (let attempt = 0; attempt < options.attempts; attempt++) {
-      await this.#waitForTurn();
+    for (let attempt = 0; attempt < options.attempts;) {
+      await this.#waitForTurn(jitter);
       const result = await postJson(body);
       this.#signal?.throwIfAborted();
       const answer = readAnswer(result);
       if (answer.kind === "completion") {
         this.#givenUpInARow = 0;
+        this.#pace.served();
         return withoutStop(answer.completion, request.stop);
       }
       this.#count(answer.fault, answer.reason);
@@ -151,23 +158,28 @@ class Session {
         throw new ConfigError(`endpoint ${this.#baseUrl.origin} denies requests: ${answer.reason}`);
       }
       if (answer.fault === "refused") return null;
-      if (attempt + 1 === options.attempts) break;
-      const pause = Math.min(options.backoffMs * 2 ** attempt, LONGEST_PAUSE_MS);
       const asked = result.kind === "answer" ? retryAfterMs(result.headers, Date.now()) : null;
-      if (asked !== null) this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + asked);
+      if (asked !== null) {
+        // The server has said when: one at its limit of requests is neither down nor broken.
+        if (this.#pace.hold(asked, Date.now())) continue;
+        break;
+      }
+      const pause = Math.min(options.backoffMs * 2 ** attempt, LONGEST_PAUSE_MS);
+      if (++attempt === options.attempts) break;
       // Between half the pause and all of it, so that retries do not come as one wave.
-      else await sleep(pause * (0.5 + 0.5 * jitter.next()), undefined, this.#abort());
+      await sleep(pause * (0.5 + 0.5 * jitter.next()), undefined, this.#abort());
     }
     this.#count("gave_up", null);
     this.#givenUpInARow++;
     return null;
   }
 
-  async #waitForTurn(): Promise<void> {
+  async #waitForTurn(jitter: RandomStream): Promise<void> {
     this.#signal?.throwIfAborted();
-    for (let wait = this.#pausedUntil - Date.now(); wait > 0;) {
+    for (;;) {
+      const wait = this.#pace.waitMs(Date.now(), jitter.next());
+      if (wait === 0) return;
       await sleep(wait, undefined, this.#abort());
-      wait = this.#pausedUntil - Date.now();
     }
   }
 

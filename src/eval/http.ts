@@ -25,6 +25,9 @@ export interface HttpRequest {
 /** More than any completion; a server gone wrong must not fill the memory. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
+/** Node's timers hold no more; a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Posts JSON; never throws for what the network or the server does. */
 export function postJson(asked: HttpRequest): Promise<HttpResult> {
   const payload = Buffer.from(JSON.stringify(asked.body));
@@ -40,10 +43,13 @@ export function postJson(asked: HttpRequest): Promise<HttpResult> {
       },
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
     });
-    const timer = setTimeout(() => {
-      isTimeout = true;
-      request.destroy();
-    }, asked.timeoutMs);
+    const timer = setTimeout(
+      () => {
+        isTimeout = true;
+        request.destroy();
+      },
+      Math.min(asked.timeoutMs, LONGEST_TIMER_MS),
+    );
     const end = (result: HttpResult) => {
       clearTimeout(timer);
       resolve(result);

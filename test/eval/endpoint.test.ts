@@ -95,6 +95,59 @@ describe("an endpoint that fails once", () => {
   });
 });
 
+describe("an endpoint that says when to come back", () => {
+  const waitFor = (seconds: number, status: number): Handler => {
+    return (_, response) => response.writeHead(status, { "retry-after": `${seconds}` }).end();
+  };
+
+  test("at its limit of requests leaves no sample missing, however many there are", async () => {
+    const slotMs = 40;
+    let free = 0;
+    const { info } = await run(
+      (asked, response) => {
+        const wait = free - Date.now();
+        if (wait > 0) return waitFor(wait / 1000, 429)(asked, response);
+        free = Date.now() + slotMs;
+        answerChat(response, "right");
+      },
+      { concurrency: 8, backoffMs: slotMs },
+      40,
+    );
+    expect(info).toMatchObject({ status: "complete", samples: 40 });
+    expect(info.faults["gave_up"]).toBeUndefined();
+  });
+
+  test("at once is asked no sooner than after our own first pause", async () => {
+    const start = Date.now();
+    const { info, server } = await run(
+      (asked, response) => {
+        if (Date.now() - start < 300) waitFor(0, 503)(asked, response);
+        else answerChat(response, "right");
+      },
+      { concurrency: 8, backoffMs: 100 },
+      40,
+    );
+    expect(info).toMatchObject({ status: "complete", samples: 40 });
+    expect(server.bodies.length).toBeLessThan(40 + 8 * 4);
+  });
+
+  test("in a month is not asked in a loop, and the evaluation ends", async () => {
+    const { info, server } = await run(
+      waitFor(2_592_000, 429),
+      { patienceMs: 1000, concurrency: 1 },
+      50,
+    );
+    expect(info).toMatchObject({ status: "incomplete", missing: 50 });
+    expect(info.faults).toEqual({ rate_limited: 10, gave_up: 10 });
+    expect(server.bodies.length).toBe(10);
+  });
+
+  test("again and again is given up when its pauses add up to our patience", async () => {
+    const { info } = await run(waitFor(0.02, 503), { patienceMs: 100, concurrency: 1 }, 1);
+    expect(info.faults).toEqual({ server_error: 6, gave_up: 1 });
+  });
+});
+
 describe("an endpoint that keeps failing", () => {
   test("leaves the samples missing, scores nothing 0, and a later call completes", async () => {
     const outDir = await mkdtemp(join(tmpdir(), "eval-"));
@@ -152,6 +205,12 @@ describe("an endpoint that keeps failing", () => {
     expect(info).toMatchObject({ missing: 1, faults: { refused: 1 } });
     expect(server.bodies.length).toBe(4);
   });
+});
+
+test("a time limit of a month is not one of a millisecond", async () => {
+  const slow: Handler = (_, response) => void setTimeout(() => answerChat(response, "right"), 50);
+  const { info } = await run(slow, { timeoutMs: 1000 * 2_592_000 });
+  expect(info).toMatchObject({ status: "complete", faults: {} });
 });
 
 describe("what the model itself did", () => {
