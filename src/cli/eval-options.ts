@@ -173,7 +173,9 @@ export function describeEvaluation(info: EvaluationInfo): string {
   return lines.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");
 }
 
-function describeSampling({ n, temperature, topP, seed, maxTokens }: EvalSettings): string {
+function describeSampling(settings: EvalSettings): string {
+  const { n, temperature, topP, seed, maxTokens, extraBody } = settings;
   if (temperature === null) return `n ${n}, as the file's maker chose`;
-  return `n ${n}, temperature ${temperature}, top-p ${topP}, seed ${seed}, at most ${maxTokens} tokens`;
+  const more = Object.keys(extraBody).length === 0 ? "" : `, ${JSON.stringify(extraBody)}`;
+  return `n ${n}, temperature ${temperature}, top-p ${topP}, seed ${seed}, at most ${maxTokens} tokens${more}`;
 }

@@ -51,6 +51,8 @@ export const evalSettingsSchema = z.strictObject({
   /** Release and first and last day of LiveCodeBench problems; null for other benchmarks. */
   window: z.string().nullable(),
   seed: z.number().int(),
+  /** Further keys of each request to an endpoint, sorted; empty where none were sent. */
+  extraBody: z.record(z.string(), z.unknown()).default({}),
 });
 
 /** Scores of a group of problems. */

@@ -57,6 +57,8 @@ export interface Completer {
   readonly name: string;
   /** Changes when the completions may: a digest of the weights, or the endpoint's address. */
   readonly identity: string;
+  /** Further keys of each request, which may move a score; left out where there are none. */
+  readonly extraBody?: Readonly<Record<string, unknown>>;
   /** Serves requests in any order. A request that no retry could serve is left out. */
   complete(
     requests: readonly CompletionRequest[],

@@ -18,6 +18,7 @@ import type {
 } from "./completer.js";
 import { cutAtStop } from "./completer.js";
 import { type FaultKind, readAnswer } from "./endpoint-answer.js";
+import { checkExtraBody } from "./endpoint-keys.js";
 import { Pace } from "./endpoint-pace.js";
 import { postJson, retryAfterMs } from "./http.js";
 
@@ -68,14 +69,16 @@ const GIVEN_UP_IN_A_ROW = 10;
 /**
  * Opens an endpoint; nothing is sent yet.
  *
- * @throws {ConfigError} if the address is not one.
+ * @throws {ConfigError} if the address is not one, or `extraBody` holds a key that has a flag.
  */
 export function endpointCompleter(options: EndpointOptions): Completer {
   const baseUrl = parseBaseUrl(options.baseUrl);
+  checkExtraBody(options.extraBody);
   return {
     kind: "endpoint",
     name: options.model,
     identity: `endpoint:${baseUrl.origin}${baseUrl.pathname}#${options.model}${extraOf(options)}`,
+    extraBody: options.extraBody,
     complete: (requests, onCompletion, signal) =>
       new Session(options, baseUrl, signal).run(requests, onCompletion),
     close: () => Promise.resolve(),

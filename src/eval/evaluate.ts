@@ -168,7 +168,13 @@ function recordSettings({ completer, problems, settings }: EvaluateInput): EvalS
     limit: settings.limit,
     window: settings.window,
     seed: settings.seed,
+    extraBody: sorted(completer.extraBody ?? {}),
   };
+}
+
+/** With its keys in one order, however they were given. */
+function sorted(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 async function writeEvaluation(

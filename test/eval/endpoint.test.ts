@@ -292,6 +292,33 @@ describe("what is sent", () => {
     expect(completer.identity).toContain('#m {"repeat_penalty":1}');
   });
 
+  test("further keys stand in the settings, in one order, and none that has a flag is taken", async () => {
+    const { info } = await run((_, response) => answerChat(response, "right"), {
+      extraBody: { repeat_penalty: 1, min_p: 0.1 },
+    });
+    expect(JSON.stringify(info.settings.extraBody)).toBe('{"min_p":0.1,"repeat_penalty":1}');
+    const at = { ...ENDPOINT_DEFAULTS, model: "m", baseUrl: "http://x/v1" };
+    for (const [key, flag] of [
+      ["temperature", "--temperature"],
+      ["top_p", "--top-p"],
+      ["top_k", "--top-k"],
+      ["max_tokens", "--max-tokens"],
+      ["max_completion_tokens", "--max-tokens"],
+      ["n", "--n"],
+      ["seed", "--seed"],
+      ["model", "--model"],
+      ["stop", "--style"],
+      ["messages", "--style"],
+      ["prompt", "--style"],
+      ["stream", "read whole"],
+    ]) {
+      const extraBody = { repeat_penalty: 1, [key]: 1 };
+      expect(() => endpointCompleter({ ...at, extraBody })).toThrow(
+        new RegExp(`--extra-body.*got ${key}: .*${flag}`),
+      );
+    }
+  });
+
   test("a style that begins the answer is refused unless the endpoint can continue it", async () => {
     const begun = [...request.prompt, { role: "assistant" as const, content: "```python\n" }];
     const { completer } = await open((_, response) => answerChat(response, "x"));

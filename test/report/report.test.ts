@@ -91,6 +91,15 @@ describe("compareEvaluations", () => {
     expect(differingSettings.map(({ key }) => key)).toEqual(["temperature", "maxTokens"]);
   });
 
+  test("refuses evaluations whose requests had other further keys", async () => {
+    const before = await sampleEvaluation("before", 0.5);
+    const settings = { ...before.info.settings, extraBody: { repeat_penalty: 1.3 } };
+    const after = { ...before, info: { ...before.info, settings } };
+    expect(() => compareEvaluations(before, after, fair)).toThrow(
+      'extraBody {} → {"repeat_penalty":1.3}',
+    );
+  });
+
   test("takes another seed for no difference of settings", async () => {
     const before = await sampleEvaluation("before", 0.5);
     const after = await sampleEvaluation("after", 0.5, { seed: 7 });

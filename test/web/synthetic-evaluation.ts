@@ -20,7 +20,7 @@ export function writeSyntheticEvaluation(
     settings: {
       ...{ benchmark: "held-out", style: "chat", promptHash: "p", problemsHash: "q" },
       ...{ extract: "verifier", n: 1, temperature: 1, topP: 1, topK: null, maxTokens: 72 },
-      ...{ stop: [], limits: null, limit: null, window: null, seed: 42 },
+      ...{ stop: [], limits: null, limit: null, window: null, seed: 42, extraBody: {} },
     },
     status: "complete",
     startedAt: "2026-01-01T00:00:00.000Z",
