@@ -1,6 +1,6 @@
 /**
  * The generation cache: completions by the hash of everything that produced them (model, prompt,
- * sampling settings, sample index). Re-scoring the same completions costs no generation, and an
+ * sampling settings, and where drawn at random problem and sample). Re-scoring the same completions costs no generation, and an
  * interrupted evaluation goes on where it was cut off. One append-only JSONL file.
  */
 import { createHash } from "node:crypto";
@@ -19,10 +19,12 @@ export function generationKey(
   { identity, kind: source }: Pick<Completer, "identity" | "kind">,
   request: CompletionRequest,
 ): string {
-  const { prompt, kind, maxTokens, temperature, topP, topK, stop, seed, sample } = request;
+  const { prompt, kind, maxTokens, temperature, topP, topK, stop, seed } = request;
   // A greedy sample is the same whatever the seed and the index; a file's samples are what they are.
   const isGreedy = temperature === 0 && source !== "file";
-  const sampling = isGreedy ? null : [temperature, topP, topK, seed, sample];
+  // Draws and a file's lines belong to their problem, also where two problems have one prompt.
+  const place = [request.problemId, request.sample];
+  const sampling = isGreedy ? null : [temperature, topP, topK, seed, place];
   return hashOf([identity, kind, prompt, maxTokens, stop, sampling]);
 }
 

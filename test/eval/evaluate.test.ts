@@ -48,6 +48,17 @@ describe("evaluate", () => {
     expect(info).toMatchObject({ samples: 15, passAtK: { "1": 1, "5": 1 } });
   });
 
+  test("draws anew for each problem, also where two have one prompt", async () => {
+    const [first, second] = problemsOf(2);
+    const problems = [first, { ...second, prompt: first.prompt }];
+    const completer = rightIf((id) => id === "p0");
+    const input = { completer, problems, verifier: new FakeVerifier() };
+    const { samples } = await evaluate({ ...input, settings: settingsOf({ temperature: 1 }) });
+    expect(samples.map(({ verdict }) => verdict)).toEqual(["accepted", "wrong_answer"]);
+    await evaluate({ ...input, settings: settingsOf() });
+    expect(completer.asked).toHaveLength(2 + 1);
+  });
+
   test("a sandbox that breaks leaves the sample missing, not wrong", async () => {
     const verifier = new FakeVerifier();
     verifier.breaksOn = "wrong";
@@ -182,6 +193,28 @@ describe("fileCompleter", () => {
       truncated: 2,
       faults: { not_in_file: 2 },
     });
+  });
+
+  test("judges each completion against its own problem, also where prompts are equal", async () => {
+    const path = join(await temporary(), "c.jsonl");
+    await writeFile(
+      path,
+      ["right", "wrong", "right"]
+        .map((completion, i) => JSON.stringify({ task_id: `p${i}`, completion }) + "\n")
+        .join(""),
+    );
+    const prompt = problemsOf(1)[0].prompt;
+    const { samples } = await evaluate({
+      completer: await fileCompleter(path),
+      problems: problemsOf(3).map((problem) => ({ ...problem, prompt })),
+      verifier: new FakeVerifier(),
+      settings: settingsOf(),
+    });
+    expect(samples.map(({ problemId, completion }) => `${problemId} ${completion}`)).toEqual([
+      "p0 right",
+      "p1 wrong",
+      "p2 right",
+    ]);
   });
 
   test("names the line that holds no completion", async () => {
