@@ -5,6 +5,7 @@ import type { EvaluationInfo } from "../core/evaluation.js";
 import { BENCHMARKS, loadBenchmark } from "../eval/benchmarks/table.js";
 import { evaluate } from "../eval/evaluate.js";
 import type { FileCompleter } from "../eval/file-completer.js";
+import { refuseOther } from "../eval/out-dir.js";
 import { createVerifier } from "../verify/verify.js";
 import {
   defineOptions,
@@ -43,14 +44,12 @@ async function run(name: string, files: string[], flags: EvalFlags): Promise<voi
       completer.kind === "file"
         ? narrowToFile(loaded.problems, completer as FileCompleter, flags)
         : { problems: loaded.problems, n: flags.n ?? 1 };
-    const { info } = await evaluate({
-      completer,
-      problems: given.problems,
-      verifier,
-      onProgress: progress.onProgress,
-      signal: stop.signal,
-      settings: settingsOf(flags, loaded, { n: given.n, outDir, limits }),
-    }).finally(() => completer.close());
+    const settings = settingsOf(flags, loaded, { n: given.n, outDir, limits });
+    const plan = { completer, problems: given.problems, settings };
+    const more = { verifier, onProgress: progress.onProgress, signal: stop.signal };
+    const { info } = await refuseOther(outDir, plan)
+      .then(() => evaluate({ ...plan, ...more }))
+      .finally(() => completer.close());
     progress.clear();
     finish(info, outDir, flags.json === true);
   } catch (error) {

@@ -162,30 +162,41 @@ export function evaluationPaths(dir: string) {
 }
 
 /**
+ * Reads what an evaluation directory says of its evaluation.
+ *
+ * @throws {DataError} if there is no readable eval.json, or it breaks the schema.
+ */
+export async function readEvaluationInfo(dir: string): Promise<EvaluationInfo> {
+  const path = evaluationPaths(dir).info;
+  let raw: unknown;
+  try {
+    raw = JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    throw new DataError("expected an evaluation directory with a readable eval.json", {
+      path,
+      cause,
+    });
+  }
+  const info = evaluationInfoSchema.safeParse(raw);
+  if (!info.success) throw schemaError(path, info.error);
+  return info.data;
+}
+
+/**
  * Reads an evaluation directory.
  *
  * @throws {DataError} if it is not one, or a record breaks the schema.
  */
 export async function readEvaluation(dir: string): Promise<Evaluation> {
-  const paths = evaluationPaths(dir);
-  let raw: unknown;
-  try {
-    raw = JSON.parse(await readFile(paths.info, "utf8"));
-  } catch (cause) {
-    throw new DataError("expected an evaluation directory with a readable eval.json", {
-      path: paths.info,
-      cause,
-    });
-  }
-  const info = evaluationInfoSchema.safeParse(raw);
-  if (!info.success) throw schemaError(paths.info, info.error);
-  const lines = await readLines<unknown>(paths.results);
+  const info = await readEvaluationInfo(dir);
+  const { results } = evaluationPaths(dir);
+  const lines = await readLines<unknown>(results);
   const samples = lines.map((line, index) => {
     const sample = evalSampleSchema.safeParse(line);
-    if (!sample.success) throw schemaError(paths.results, sample.error, index + 1);
+    if (!sample.success) throw schemaError(results, sample.error, index + 1);
     return sample.data;
   });
-  return { info: info.data, samples, dir };
+  return { info, samples, dir };
 }
 
 function schemaError(path: string, error: z.ZodError, line?: number): DataError {

@@ -27,12 +27,16 @@ import { summarise } from "./summarise.js";
 
 export { EVALUATE_DEFAULTS, type EvaluateSettings } from "./settings.js";
 
-/** What `evaluate` works with. */
-export interface EvaluateInput {
+/** What decides an evaluation. */
+export interface EvaluationPlan {
   completer: Completer;
   problems: readonly Problem[];
-  verifier: Verifier;
   settings: EvaluateSettings;
+}
+
+/** What `evaluate` works with. */
+export interface EvaluateInput extends EvaluationPlan {
+  verifier: Verifier;
   onProgress?: OnProgress;
   signal?: AbortSignal;
 }
@@ -72,7 +76,8 @@ export async function evaluate(input: EvaluateInput): Promise<Evaluation> {
   return { info, samples, dir: settings.outDir };
 }
 
-function planTasks({ problems, completer, settings }: EvaluateInput): Task[] {
+/** Plans the samples, in order of problems. */
+export function planTasks({ problems, completer, settings }: EvaluationPlan): Task[] {
   const { style, n, maxTokens, temperature, topP, topK, seed } = settings;
   return problems.flatMap((problem) =>
     Array.from({ length: n }, (_, sample) => {
@@ -148,7 +153,7 @@ async function generate(
 }
 
 /** The settings as they stand in eval.json. */
-function recordSettings({ completer, problems, settings }: EvaluateInput): EvalSettings {
+export function recordSettings({ completer, problems, settings }: EvaluationPlan): EvalSettings {
   const { style } = settings;
   return {
     benchmark: settings.benchmark,

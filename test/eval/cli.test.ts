@@ -87,6 +87,25 @@ describe("rlvr eval and rlvr report", () => {
   );
 
   test(
+    "leave the evaluation of another model as it is, and say where to write instead",
+    async () => {
+      const out = join(dir, "taken");
+      const evaluateFile = async (name: string, right: number) => {
+        const args = ["--completions", await completionsOf(name, right), "--only-given"];
+        return rlvr("eval", "starter", ...args, "--out", out);
+      };
+      expect((await evaluateFile("one.jsonl", 2)).code).toBe(0);
+      const kept = await readFile(join(out, "results.jsonl"), "utf8");
+      const { code, stderr } = await evaluateFile("two.jsonl", 3);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/holds another: model file file:\w+, not file file:\w+.*--out/);
+      expect(await readFile(join(out, "results.jsonl"), "utf8")).toBe(kept);
+      expect((await evaluateFile("one.jsonl", 2)).code).toBe(0);
+    },
+    TIMEOUT,
+  );
+
+  test(
     "say what is missing, exit with 1, and complete when called again",
     async () => {
       let isDown = true;

@@ -1,12 +1,13 @@
 /** The evaluation itself: samples, scores, resuming, and what counts as missing. */
-import { appendFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { evaluationPaths, readEvaluation } from "../../src/core/evaluation.js";
 import type { Progress } from "../../src/core/progress.js";
-import { evaluate } from "../../src/eval/evaluate.js";
+import { evaluate, type EvaluateSettings } from "../../src/eval/evaluate.js";
 import { fileCompleter } from "../../src/eval/file-completer.js";
+import { refuseOther } from "../../src/eval/out-dir.js";
 import { FakeCompleter, FakeVerifier, problemsOf, settingsOf } from "./fakes.js";
 
 const temporary = () => mkdtemp(join(tmpdir(), "eval-"));
@@ -166,6 +167,44 @@ describe("the evaluation directory", () => {
     await evaluate({ ...input, settings: settingsOf({ outDir: first }) });
     await evaluate({ ...input, settings: settingsOf({ outDir: second, reuse: [first] }) });
     expect(completer.asked).toHaveLength(3);
+  });
+});
+
+describe("refuseOther", () => {
+  const plan = async (changes: Partial<EvaluateSettings> = {}) => ({
+    completer: rightIf(() => true),
+    problems: problemsOf(3),
+    verifier: new FakeVerifier(),
+    settings: settingsOf({ outDir: await temporary(), ...changes }),
+  });
+
+  test("takes an empty folder and the same evaluation, also one that was cut off", async () => {
+    const same = await plan();
+    const outDir = same.settings.outDir as string;
+    await refuseOther(outDir, same);
+    await refuseOther(join(outDir, "none"), same);
+    await evaluate(same);
+    await refuseOther(outDir, same);
+    await rm(evaluationPaths(outDir).info);
+    await refuseOther(outDir, same);
+  });
+
+  test("refuses another model or other settings, names them, and says the cure", async () => {
+    const first = await plan();
+    const outDir = first.settings.outDir as string;
+    await evaluate(first);
+    const other = await plan({
+      n: 2,
+      limits: { cpuMs: 1, wallMs: 2, memoryBytes: 3, outputBytes: 4 },
+    });
+    other.completer.identity = "fake:2";
+    await expect(refuseOther(outDir, other)).rejects.toThrow(
+      /holds another: model local fake:1, not local fake:2; n 1, not 2; limits null, not \{"cpuMs":1.*--out.*--reuse/,
+    );
+    await rm(evaluationPaths(outDir).info);
+    await expect(refuseOther(outDir, other)).rejects.toThrow(/3 of its 3 samples are of another/);
+    await writeFile(evaluationPaths(outDir).info, "{");
+    await expect(refuseOther(outDir, first)).rejects.toThrow(/cannot be read.*--out/);
   });
 });
 
