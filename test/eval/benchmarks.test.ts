@@ -170,6 +170,26 @@ describe("loadBenchmark", () => {
     expect(problems[0].tags).toMatchObject({ difficulty: "easy", platform: "atcoder" });
   });
 
+  test("takes LiveCodeBench's empty metadata for none, and names the row of any other", async () => {
+    const load = async (...rows: object[]) =>
+      loadBenchmark("lcb", { ...none, paths: [await fileOf(rows)] });
+    for (const metadata of ["", " ", "null", "{}", null]) {
+      const { problems } = await load(lcbRow("a", "2024-01-01", { metadata }));
+      expect(problems[0].tests.kind).toBe("stdio");
+    }
+    const sound = lcbRow("a", "2024-01-01");
+    for (const metadata of ["{", "[]", "3", '{"func_name": 3}', 3]) {
+      await expect(load(sound, lcbRow("b", "2024-01-01", { metadata }))).rejects.toThrow(
+        /rows\.jsonl:2: not a row of livecodebench: metadata/,
+      );
+    }
+    const tests = '[{"input": "1", "output": "2", "testtype": "functional"}]';
+    const nameless = { public_test_cases: tests, private_test_cases: "[]", metadata: "" };
+    await expect(load(lcbRow("f", "2024-01-01", nameless))).rejects.toThrow(
+      "f: expected the function's name in metadata.func_name",
+    );
+  });
+
   test("names the row and field that is not the benchmark's", async () => {
     const paths = [await fileOf([HUMANEVAL, { ...HUMANEVAL, entry_point: 3 }])];
     await expect(loadBenchmark("humaneval", { ...none, paths })).rejects.toThrow(

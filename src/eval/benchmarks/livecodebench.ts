@@ -10,10 +10,28 @@
  * test, as the benchmark has it. Source: https://github.com/LiveCodeBench/LiveCodeBench.
  */
 import { z } from "zod";
-import { ConfigError } from "../../core/errors.js";
+import { ConfigError, DataError } from "../../core/errors.js";
 import type { Problem } from "../../core/problem.js";
 import { decodeLcbTests, type LcbTest } from "../../formats/lcb-tests.js";
 import { type BenchmarkOptions, defineBenchmark, userMessage } from "./benchmark.js";
+
+const metadataSchema = z.object({ func_name: z.string().nullish() }).nullable();
+
+/** Metadata is JSON in a text. Copies of the data set leave it empty where there is nothing to say. */
+const metadataText = z
+  .string()
+  .nullish()
+  .transform((text, context) => {
+    const json = (text ?? "").trim();
+    if (json === "") return null;
+    try {
+      return metadataSchema.parse(JSON.parse(json));
+    } catch {
+      const found = json.slice(0, 80);
+      context.addIssue(`expected a JSON object, with func_name as a text if at all, got ${found}`);
+      return z.NEVER;
+    }
+  });
 
 const rowSchema = z
   .object({
@@ -26,12 +44,12 @@ const rowSchema = z
     difficulty: z.string(),
     public_test_cases: z.string(),
     private_test_cases: z.string().default("[]"),
-    metadata: z.string().default("{}"),
+    metadata: metadataText,
   })
   .transform((row) => ({
     ...row,
     date: row.contest_date.slice(0, 10),
-    functionName: (JSON.parse(row.metadata) as { func_name?: string }).func_name ?? null,
+    functionName: row.metadata?.func_name ?? null,
   }));
 
 type LcbRow = z.infer<typeof rowSchema>;
@@ -70,6 +88,12 @@ function toTests(row: LcbRow): Problem["tests"] {
     ...decodeLcbTests(row.private_test_cases, at),
   ];
   if (row.functionName === null) {
+    if (tests.some(({ testtype }) => testtype === "functional")) {
+      throw new DataError(
+        "expected the function's name in metadata.func_name, as tests are functional, found none",
+        at,
+      );
+    }
     return { kind: "stdio", cases: tests.map(({ input, output }) => ({ input, output })) };
   }
   return { kind: "call", entryPoint: row.functionName, cases: tests.map(toCall) };
