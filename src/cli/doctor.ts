@@ -1,5 +1,6 @@
 /** `rlvr doctor`: what this machine offers, what would work here, and what to do about the rest. */
 import type { Command } from "commander";
+import { ConfigError } from "../core/errors.js";
 import { type Examination, examineSandbox } from "../verify/sandbox/examine.js";
 import { configSuggestions } from "./config-words.js";
 import { type Check, conclude, describeFindings, examined, type Finding } from "./doctor-report.js";
@@ -16,14 +17,19 @@ export function define(command: Command): void {
   suggest(command, configSuggestions);
   addExamples(command, [
     ["rlvr doctor", "isolation, training here, veRL, languages"],
-    ["rlvr doctor engine=verl launch.python=~/verl/bin/python", "would a launch start?"],
+    ['rlvr doctor engine=verl launch.python="$HOME/verl/bin/python"', "would a launch start?"],
     ["rlvr doctor engine=verl run.yaml --json", "the same of one config, as facts"],
   ]);
 }
 
 async function examine(words: string[], options: { json?: true }): Promise<void> {
   const sandbox = examineSandbox();
-  const verl = () => checkVerl(words.length === 0 ? ["engine=verl"] : words);
+  if (words.includes("engine=embedded")) {
+    throw new ConfigError(
+      "doctor: expected engine=verl, found engine=embedded; training here is examined without words",
+    );
+  }
+  const verl = () => checkVerl(["engine=verl", ...words]);
   const rooms: [room: string, check: () => Promise<Check>][] = [
     ["sandbox", async () => checkSandbox(await sandbox)],
     ["languages", async () => checkLanguages(await sandbox)],

@@ -1,5 +1,7 @@
 /** `rlvr import`: a GGUF file becomes a model directory. */
 import { type Command, Option } from "commander";
+import { ConfigError } from "../core/errors.js";
+import { whyUnreadable } from "../core/read.js";
 import type { WeightDtype } from "../formats/safetensors.js";
 import { importGguf } from "../model/gguf-import.js";
 import { saveModel } from "../model/weights.js";
@@ -37,6 +39,11 @@ async function run(file: string, flags: Flags): Promise<void> {
   let model;
   try {
     model = await importGguf(file, display.onProgress);
+  } catch (cause) {
+    if (!("syscall" in (cause as object))) throw cause;
+    throw new ConfigError(`expected a GGUF file, found ${file}: ${whyUnreadable(cause)}`, {
+      cause,
+    });
   } finally {
     display.clear();
   }

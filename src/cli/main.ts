@@ -5,7 +5,7 @@
  * Commands load when they are called, so that `--help` reads no other file.
  */
 import { Command, CommanderError } from "commander";
-import { RlvrError } from "../core/errors.js";
+import { ConfigError, RlvrError } from "../core/errors.js";
 import { refuseSwallowedFlags } from "./flags.js";
 
 /** What a command module exports: its options and its action. */
@@ -94,6 +94,11 @@ async function main(argv: string[]): Promise<void> {
     const { VERSION } = await import("../core/version.js");
     process.stdout.write(`${VERSION}\n`);
     return;
+  }
+  if (first === "help" && second !== undefined && !(second in COMMANDS)) {
+    throw new ConfigError(
+      `help: expected one of ${Object.keys(COMMANDS).join(", ")}, found ${second}`,
+    );
   }
   await program.parseAsync(argv, { from: "user" });
 }

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type ResolvedConfig, resolveConfig } from "../config/resolve.js";
 import { ConfigError } from "../core/errors.js";
+import { whyUnreadable } from "../core/read.js";
 import { runDirectory } from "../train/train.js";
 
 /** The flags as commander hands them over. */
@@ -27,19 +28,23 @@ export async function readTrainConfig(
   flags: TrainFlags,
   environment: NodeJS.ProcessEnv,
 ): Promise<ResolvedConfig> {
+  const preset = words.find((word) => word.startsWith("preset="));
+  if (preset !== undefined) {
+    throw new ConfigError(`${preset}: expected a config key; write --${preset.replace("=", " ")}`);
+  }
   const files = words.filter((word) => !word.includes("="));
   if (files.length > 1) {
     throw new ConfigError(`expected one config file, found ${files.join(" and ")}`);
   }
   const file = files.length === 0 ? null : { path: files[0], text: await readConfigFile(files[0]) };
   const overrides = [...words.filter((word) => word.includes("=")), ...flagOverrides(flags)];
-  const preset = flags.preset ?? (file === null ? "starter" : null);
-  const resolved = resolveConfig({ preset, file, environment, overrides });
+  const from = { preset: flags.preset ?? (file === null ? "starter" : null), file, environment };
+  const resolved = resolveConfig({ ...from, overrides });
   const isFresh = flags.resume === "never" && resolved.config.trainer.default_local_dir === null;
   if (!isFresh) return resolved;
   const dir = freshDirectory(runDirectory(resolved).dir);
   overrides.push(`trainer.default_local_dir=${dir}`);
-  return resolveConfig({ preset, file, environment, overrides });
+  return resolveConfig({ ...from, overrides });
 }
 
 function flagOverrides({ out, resume }: TrainFlags): string[] {
@@ -57,9 +62,10 @@ function flagOverrides({ out, resume }: TrainFlags): string[] {
 async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
-  } catch {
+  } catch (cause) {
     throw new ConfigError(
-      `expected a config file or KEY=VALUE, found ${path}, which is not readable`,
+      `expected a config file or KEY=VALUE, found ${path}: ${whyUnreadable(cause)}`,
+      { cause },
     );
   }
 }

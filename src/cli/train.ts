@@ -1,8 +1,10 @@
 /** `rlvr train`: a config in, a trained model and a before/after report out. */
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { describeBatches } from "../config/checks.js";
 import { type ResolvedConfig, formatConfig } from "../config/resolve.js";
-import { verifierSettings } from "../config/settings.js";
+import type { Config } from "../config/schema.js";
+import { fileList, verifierSettings } from "../config/settings.js";
 import { unusedKeys } from "../config/unused.js";
 import { ConfigError } from "../core/errors.js";
 import { train } from "../train/train.js";
@@ -60,6 +62,9 @@ async function run(words: string[], flags: TrainFlags): Promise<void> {
       flags.json ? `${JSON.stringify(resolved.config)}\n` : formatConfig(resolved),
     );
     process.stderr.write(describeBatches(resolved.config) + "\n");
+    for (const path of missingInputs(resolved.config)) {
+      process.stderr.write(`rlvr: ${path} is not there yet; a run would be refused\n`);
+    }
     return;
   }
   await trainHere(resolved, flags);
@@ -98,4 +103,11 @@ async function trainHere(resolved: ResolvedConfig, flags: TrainFlags): Promise<v
   } finally {
     await builtIn.close();
   }
+}
+
+/** Files and folders that the embedded engine would read and that are not there. */
+function missingInputs({ data, actor_rollout_ref: { model }, trainer }: Config): string[] {
+  const files = [...fileList(data.train_files), ...fileList(data.val_files)];
+  const others = [model.path, trainer.resume_from_path].filter((path) => path !== null);
+  return [...files, ...others].filter((path) => !existsSync(path));
 }

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigError } from "../core/errors.js";
+import { whyUnreadable } from "../core/read.js";
 import { readCompletions, readProblems, summarise, verifyAll } from "../verify/batch.js";
 import { blockOf } from "../verify/extract.js";
 import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../verify/verify.js";
@@ -130,7 +131,7 @@ async function answerOf(
   const problem = problems.get(id ?? [...problems.keys()][0]);
   if (problem === undefined) throw new ConfigError(`no problem of the file has the id ${id}`);
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new ConfigError(`the program ${path} cannot be read`, { cause });
+    throw new ConfigError(`the program ${path} cannot be read: ${whyUnreadable(cause)}`, { cause });
   });
   const isCompletion = [".md", ".txt"].includes(extname(path));
   return { problem, completion: isCompletion ? text : blockOf(text, problem.language) };

@@ -95,7 +95,8 @@ function readFile(file: { path: string; text: string } | null): {
   }
   if (content === null || content === undefined) return { preset: null, values: new Map() };
   if (typeof content !== "object" || Array.isArray(content)) {
-    throw new ConfigError(`${file.path}: expected groups of keys, found ${typeof content}`);
+    const found = Array.isArray(content) ? "a list" : `a ${typeof content}`;
+    throw new ConfigError(`${file.path}: expected groups of keys, found ${found}`);
   }
   const { preset = null, ...rest } = content as Record<string, unknown>;
   if (preset !== null && typeof preset !== "string") {
