@@ -260,3 +260,78 @@ describe("tensors that an adapter holds whole", () => {
     await expect(merge({ base: null })).rejects.toThrow(/holds an adapter only; pass --base/);
   });
 });
+
+describe("the tokenizer beside an adapter", () => {
+  const vocabulary = (tokens: number, added: object[] = []) => ({
+    model: { vocab: Object.fromEntries(Array.from({ length: tokens }, (_, i) => [`t${i}`, i])) },
+    added_tokens: added,
+  });
+  const namesOfOut = async () => (await readdir(join(dir, "out"))).sort();
+  const textOf = (name: string) => readFile(join(dir, "out", name), "utf8");
+
+  test("wins over the base's, file by file", async () => {
+    const base = await saveBase();
+    await writeTo(base, {
+      ...{ "tokenizer.json": vocabulary(5), "tokenizer_config.json": { eos_token: "base" } },
+      ...{ "generation_config.json": {}, "README.md": "base" },
+    });
+    const adapter = await saveAdapter({}, factors(Q0, 4));
+    await writeTo(adapter, {
+      ...{ "tokenizer_config.json": { eos_token: "own" }, "chat_template.jinja": "own" },
+      ...{ "README.md": "own", "trainer_state.json": "{}" },
+    });
+    const { warnings } = await merge();
+    expect(await jsonOf("tokenizer_config.json")).toEqual({ eos_token: "own" });
+    expect(await textOf("chat_template.jinja")).toBe("own");
+    expect(await jsonOf("tokenizer.json")).toEqual(vocabulary(5));
+    expect(await textOf("README.md")).toBe("base");
+    expect(await namesOfOut()).not.toContain("trainer_state.json");
+    expect(await namesOfOut()).toContain("generation_config.json");
+    expect(warnings.filter((text) => text.includes("tokenizer"))).toEqual([]);
+  });
+
+  test("takes away the base's vocabulary and template under other names", async () => {
+    const base = await saveBase();
+    await writeTo(base, {
+      ...{ "vocab.json": { old: 0 }, "merges.txt": "", "added_tokens.json": { "<old>": 99 } },
+      ...{ "special_tokens_map.json": {}, "chat_template.jinja": "base" },
+    });
+    const adapter = await saveAdapter({}, factors(Q0, 4));
+    await writeTo(adapter, {
+      "tokenizer.json": vocabulary(5),
+      "tokenizer_config.json": { chat_template: "own" },
+    });
+    await merge();
+    expect(await namesOfOut()).toEqual([
+      ...["config.json", "merge.json", "model.safetensors"],
+      ...["tokenizer.json", "tokenizer_config.json"],
+    ]);
+  });
+
+  test.each([
+    ["tokenizer.json", vocabulary(7), '"t6" (id 6)'],
+    ["tokenizer.json", { model: { vocab: Array(7).fill(["t", 0]) } }, '"t" (id 6)'],
+    ["tokenizer.json", vocabulary(5, [{ id: 6, content: "<pad>" }]), '"<pad>" (id 6)'],
+    ["added_tokens.json", { "<pad>": 6 }, '"<pad>" (id 6)'],
+    [
+      "tokenizer_config.json",
+      { added_tokens_decoder: { "6": { content: "<pad>" } } },
+      '"<pad>" (id 6)',
+    ],
+  ])("is warned of where %s has more tokens than rows", async (name, content, token) => {
+    await saveBase();
+    const adapter = await saveAdapter({}, factors(Q0, 4));
+    await writeTo(adapter, { [name]: content });
+    const { warnings } = await merge();
+    expect(warnings.join()).toContain(
+      "has 7 tokens, but the embedding matrix has 6 rows: " + token,
+    );
+  });
+
+  test("must be JSON", async () => {
+    await saveBase();
+    const adapter = await saveAdapter({}, factors(Q0, 4));
+    await writeTo(adapter, { "tokenizer.json": "{" });
+    await expect(merge()).rejects.toThrow(/tokenizer\.json: expected the JSON of a tokenizer/);
+  });
+});

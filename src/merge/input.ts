@@ -6,6 +6,7 @@ import { locateCheckpoint, type ModelFolder, type ShardFolder } from "./locate.j
 import { replaceTrained, splitAdapter, type SplitCheckpoint } from "./lora.js";
 import { openModel, readConfig } from "./model-folder.js";
 import { mergedRows, type NamedSource } from "./rows.js";
+import { planSidecars, type Sidecars } from "./sidecars.js";
 import { openShards } from "./shards.js";
 import { StorageCheck } from "./storage-check.js";
 
@@ -13,8 +14,8 @@ import { StorageCheck } from "./storage-check.js";
 export interface MergeInput {
   split: SplitCheckpoint;
   config: HuggingFaceConfig;
-  /** Folder that tokenizer, generation config and the like are copied from. */
-  huggingface: string;
+  /** Tokenizer, generation config and the like. */
+  sidecars: Sidecars;
   lora: AdapterConfig | null;
   worldSize: number;
   warnings: string[];
@@ -30,7 +31,9 @@ export interface MergeInput {
  */
 export async function openInput(checkpoint: string, base: string | null): Promise<MergeInput> {
   const folder = await locateCheckpoint(checkpoint);
-  const { config, huggingface } = await findConfig(folder, base);
+  const { config, huggingface: whole } = await findConfig(folder, base);
+  const own = folder.huggingface ?? folder.dir;
+  const sidecars = await planSidecars({ base, own, whole });
   const opened = folder.kind === "shards" ? await openRanks(folder) : await openFiles(folder);
   try {
     const split = splitAdapter(opened.tensors);
@@ -52,7 +55,7 @@ export async function openInput(checkpoint: string, base: string | null): Promis
     return {
       split,
       config,
-      huggingface,
+      sidecars,
       lora: folder.lora,
       worldSize: folder.kind === "shards" ? folder.worldSize : 1,
       warnings: opened.warnings,

@@ -17,6 +17,7 @@ import { openInput, type MergeInput } from "./input.js";
 import { adapterFiles, chooseScaling, EMBEDDINGS, fusedRows, HEAD, scaleOfWeight } from "./lora.js";
 import { equalRows, type NamedSource } from "./rows.js";
 import { copySidecars, outputConfig } from "./sidecars.js";
+import { checkVocabulary } from "./vocabulary.js";
 import { type DtypeChoice, type WrittenModel, writeModel } from "./write.js";
 
 /** What to merge, and how. */
@@ -113,7 +114,7 @@ async function mergeInto(
 ): Promise<MergeReport> {
   const plan = await planTensors(input, options);
   const written = await writeModel(plan.model, { ...options, dir: partial, stem: "model" });
-  await copySidecars(input.huggingface, partial);
+  await copySidecars(input.sidecars, partial);
   const config = outputConfig(plan.config, written.tensors, plan);
   await writeAtomic(join(partial, "config.json"), JSON.stringify(config, null, 2) + "\n");
   if (plan.adapter !== null) {
@@ -174,6 +175,11 @@ async function planTensors(input: MergeInput, options: MergeOptions): Promise<Te
       `tensors are not compared with config.json: model type ${String(input.config.model_type)} ` +
         "is not known here",
     );
+  }
+  const rows = shapes.get(EMBEDDINGS)?.[0] ?? input.config.vocab_size;
+  if (typeof rows === "number") {
+    const warning = await checkVocabulary(input.sidecars, rows);
+    if (warning !== null) warnings.push(warning);
   }
   return {
     model: tied.model,
