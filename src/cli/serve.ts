@@ -3,6 +3,9 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
+import { resolveConfig } from "../config/resolve.js";
+import type { Config } from "../config/schema.js";
+import { judgingSettings, verifierSettings } from "../config/settings.js";
 import { RunStore } from "../report/run-store.js";
 import { mountDashboard } from "../service/dashboard.js";
 import { mountRunRoutes } from "../service/run-api.js";
@@ -10,7 +13,8 @@ import { startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import type { IsolationLevel } from "../verify/sandbox.js";
-import { createVerifier, defaultVerifierOptions } from "../verify/verify.js";
+import { createVerifier } from "../verify/verify.js";
+import { readConfigFile } from "./config-file.js";
 import { addExamples } from "./help.js";
 import { port, positive, whole } from "./option-values.js";
 
@@ -25,6 +29,7 @@ interface Flags {
   deadline: number;
   maxBody: number;
   requireIsolation: IsolationLevel;
+  config?: string;
   reward?: string;
   rewardName: string;
   json?: true;
@@ -50,6 +55,10 @@ export function define(command: Command): void {
         .choices(["none", "basic", "full"])
         .default("basic"),
     )
+    .option(
+      "--config <file>",
+      "judge as `verifier` and `reward` of this config file say; flags win",
+    )
     .option("--reward <file>", "TypeScript or JavaScript file with a reward of your own")
     .option("--reward-name <name>", "the function it exports", "computeScore")
     .option("--json", "print the address and the isolation as a line of JSON once serving")
@@ -57,23 +66,25 @@ export function define(command: Command): void {
   addExamples(command, [
     ["rlvr serve --runs runs/", "the verifier and the dashboard, on this machine only"],
     ['rlvr serve --host 0.0.0.0 --token "$SECRET"', "for the trainers of other machines"],
+    ["rlvr serve --config run.yaml", "judge as a run of this config does"],
     ["rlvr serve --socket /run/rlvr.sock --reward ./my-reward.ts", "a reward of your own"],
   ]);
 }
 
-async function run(flags: Flags): Promise<void> {
-  const { requireIsolation, workers } = flags;
+async function run(flags: Flags, command: Command): Promise<void> {
+  const config = await configOf(flags, command);
+  const settings = verifierSettings(config);
+  const { workers, requireIsolation } = settings;
   // Before the address is printed: whoever reads it may send a signal at once.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
   const warn = (warning: string) => process.stderr.write(`rlvr: ${warning}\n`);
   const sandbox = await openSandbox({ workers, requireIsolation, onWarning: warn });
-  const builtIn = await createVerifier({ ...defaultVerifierOptions(), workers, sandbox });
+  const builtIn = await createVerifier({ ...settings, sandbox });
+  const { path, name } = config.reward.custom_reward_function;
   const verifier =
-    flags.reward === undefined
-      ? builtIn
-      : withCustomReward(builtIn, await loadCustomReward(flags.reward, flags.rewardName));
+    path === null ? builtIn : withCustomReward(builtIn, await loadCustomReward(path, name));
   const pageToken = flags.runs === undefined ? null : randomBytes(16).toString("hex");
   const { runs } = flags;
   const service = await startService(
@@ -88,6 +99,7 @@ async function run(flags: Flags): Promise<void> {
         concurrency: workers * 2,
         queueCapacity: flags.queue,
         deadlineMs: flags.deadline * 1000,
+        settings: judgingSettings(config),
       },
       ...(runs === undefined ? {} : { routes: (app) => mountPages(app, runs) }),
     },
@@ -106,6 +118,27 @@ async function run(flags: Flags): Promise<void> {
   await service.close();
   await verifier.close();
   await sandbox.close();
+}
+
+/** The config file's settings, or the defaults, with those that flags set in their place. */
+async function configOf(flags: Flags, command: Command): Promise<Config> {
+  const path = flags.config;
+  const file =
+    path === undefined ? null : { path, text: await readConfigFile(path, "a config file") };
+  const { config, provenance } = resolveConfig({ file });
+  const isGiven = (flag: keyof Flags) => command.getOptionValueSource(flag) === "cli";
+  if (isGiven("workers")) config.verifier.workers = flags.workers;
+  // A file that does not speak of it lowers nothing.
+  const isOpen = provenance.get("verifier.require_isolation")?.kind === "default";
+  if (isOpen || isGiven("requireIsolation")) {
+    config.verifier.require_isolation = flags.requireIsolation;
+  }
+  const own = config.reward.custom_reward_function;
+  // veRL itself calls a Python file.
+  if (own.path?.endsWith(".py") === true) own.path = null;
+  if (flags.reward !== undefined)
+    Object.assign(own, { path: flags.reward, name: flags.rewardName });
+  return config;
 }
 
 function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: string): void {

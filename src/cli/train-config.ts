@@ -1,10 +1,9 @@
 /** From the words and flags of `rlvr train` to its config. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { type ResolvedConfig, resolveConfig } from "../config/resolve.js";
 import { ConfigError } from "../core/errors.js";
-import { whyUnreadable } from "../core/read.js";
 import { runDirectory } from "../train/train.js";
+import { readConfigFile } from "./config-file.js";
 
 /** The flags as commander hands them over. */
 export interface TrainFlags {
@@ -36,7 +35,10 @@ export async function readTrainConfig(
   if (files.length > 1) {
     throw new ConfigError(`expected one config file, found ${files.join(" and ")}`);
   }
-  const file = files.length === 0 ? null : { path: files[0], text: await readConfigFile(files[0]) };
+  const file =
+    files.length === 0
+      ? null
+      : { path: files[0], text: await readConfigFile(files[0], "a config file or KEY=VALUE") };
   const overrides = [...words.filter((word) => word.includes("=")), ...flagOverrides(flags)];
   const from = { preset: flags.preset ?? (file === null ? "starter" : null), file, environment };
   const resolved = resolveConfig({ ...from, overrides });
@@ -57,17 +59,6 @@ function flagOverrides({ out, resume }: TrainFlags): string[] {
     "trainer.resume_mode=resume_path",
     `trainer.resume_from_path=${JSON.stringify(resume)}`,
   ];
-}
-
-async function readConfigFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    throw new ConfigError(
-      `expected a config file or KEY=VALUE, found ${path}: ${whyUnreadable(cause)}`,
-      { cause },
-    );
-  }
 }
 
 /** The directory itself, or the first of -2, -3, … that is not there yet. */

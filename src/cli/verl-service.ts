@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config } from "../config/schema.js";
-import { verifierSettings } from "../config/settings.js";
+import { judgingSettings, verifierSettings } from "../config/settings.js";
 import type { Judge } from "../launch/dumps.js";
 import { type RunningService, startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
@@ -38,6 +38,7 @@ export async function openVerlService(config: Config, socket: string | null): Pr
     // veRL sends a whole step at once.
     queueCapacity: 100_000,
     deadlineMs: 600_000,
+    settings: judgingSettings(config),
   };
   const close = async () => {
     await verifier.close();

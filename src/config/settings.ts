@@ -11,7 +11,7 @@ export function verifierSettings({ verifier, reward, seed }: Config) {
     workers: verifier.workers ?? availableParallelism(),
     limits: {
       cpuMs: verifier.time_limit_ms,
-      wallMs: verifier.wall_limit_ms ?? 3 * verifier.time_limit_ms,
+      wallMs: wallLimitMs(verifier),
       memoryBytes: verifier.memory_limit_mb * 2 ** 20,
       outputBytes: verifier.output_limit_kb * 2 ** 10,
     },
@@ -23,6 +23,42 @@ export function verifierSettings({ verifier, reward, seed }: Config) {
     retries: verifier.retries,
   };
 }
+
+/** Values by the config keys that they are set with. */
+export type JudgingSettings = Record<string, number | string | boolean | null>;
+
+/**
+ * What decides a verdict and what is paid for it, by config key: two verifiers that agree on these
+ * judge alike. A null limit stands as what it comes to, and a key without effect is left out.
+ */
+export function judgingSettings(
+  config: Pick<Config, "verifier" | "reward" | "seed">,
+): JudgingSettings {
+  const { verifier, reward, seed } = config;
+  const { path } = reward.custom_reward_function;
+  // A Python file pays on its own, whatever is judged.
+  const kind = path === null || path.endsWith(".py") ? reward.kind : "custom";
+  const { weights } = reward;
+  return {
+    "verifier.time_limit_ms": verifier.time_limit_ms,
+    "verifier.wall_limit_ms": wallLimitMs(verifier),
+    "verifier.memory_limit_mb": verifier.memory_limit_mb,
+    "verifier.output_limit_kb": verifier.output_limit_kb,
+    "verifier.early_stop": verifier.early_stop,
+    "verifier.max_tests": verifier.max_tests,
+    // It chooses which tests are run.
+    ...(verifier.max_tests === null ? {} : { seed }),
+    "reward.kind": kind,
+    ...(kind === "tiered"
+      ? Object.fromEntries(
+          Object.entries(weights).map(([tier, weight]) => [`reward.weights.${tier}`, weight]),
+        )
+      : {}),
+  };
+}
+
+const wallLimitMs = ({ wall_limit_ms: wall, time_limit_ms: time }: Config["verifier"]) =>
+  wall ?? 3 * time;
 
 /**
  * Says what is wrong with the weights of `tiered`, under which a program that passes nothing could be

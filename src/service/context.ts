@@ -1,4 +1,5 @@
 /** What every route of the service works with. */
+import type { JudgingSettings } from "../config/settings.js";
 import type { Sandbox } from "../verify/sandbox.js";
 import type { Verifier } from "../verify/verify.js";
 import type { FairQueue } from "./fair-queue.js";
@@ -18,6 +19,8 @@ export interface ServiceOptions {
   queueCapacity: number;
   /** Wait for a free sandbox after which a request is refused, unless it says otherwise. */
   deadlineMs: number;
+  /** What /healthz says of how the verifier judges; it says nothing when absent. */
+  settings?: JudgingSettings;
   /** Longest time a request may take to arrive; 60 s when absent. */
   bodyTimeoutMs?: number;
 }

@@ -43,7 +43,12 @@ const ROUTES: Route[] = [
     request: runCodeRequestSchema,
     response: runCodeResponseSchema,
   },
-  { path: "/healthz", method: "get", summary: "State and isolation level", response: healthSchema },
+  {
+    path: "/healthz",
+    method: "get",
+    summary: "State, isolation level, and what is judged by",
+    response: healthSchema,
+  },
   { path: "/metrics", method: "get", summary: "Prometheus metrics", response: "text" },
 ];
 

@@ -112,6 +112,10 @@ export const healthSchema = z.object({
   status: z.enum(["ok", "draining"]),
   version: z.string(),
   isolation: z.string(),
+  settings: z
+    .record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()]))
+    .nullable()
+    .describe("Config keys that decide verdicts and rewards, with their values here."),
   waiting: z.int(),
   running: z.int(),
   capacity: z.int(),

@@ -1,11 +1,14 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { resolveConfig } from "../config/resolve.js";
+import { judgingSettings } from "../config/settings.js";
 import { SandboxError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import type { ProgramJob, ProgramOutcome, Sandbox } from "../verify/sandbox.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../verify/verify.js";
 import type { ServiceOptions } from "./context.js";
+import { healthSchema } from "./schemas.js";
 import { createApp, type RunningService, startService } from "./server.js";
 
 const problem: Problem = {
@@ -288,6 +291,16 @@ describe("a listening service", () => {
     expect(Object.keys(document.paths)).toEqual(
       expect.arrayContaining(["/verify", "/reward", "/run_code", "/healthz", "/metrics"]),
     );
+  });
+
+  test("/healthz tells by what it judges, where it was told so", async () => {
+    const healthOf = async (options: Partial<ServiceOptions>) => {
+      const { app } = createApp(partsOf({ options }), null);
+      return healthSchema.parse(await (await app.request("http://x/healthz")).json());
+    };
+    const settings = judgingSettings(resolveConfig({}).config);
+    expect((await healthOf({ settings })).settings).toEqual(settings);
+    expect((await healthOf({})).settings).toBeNull();
   });
 
   test("stops the work of a client that hangs up", async () => {

@@ -139,6 +139,7 @@ export function createApp(
       status: isDraining ? "draining" : "ok",
       version: VERSION,
       isolation: verifier.level,
+      settings: options.settings ?? null,
       ...queue.load,
     }),
   );
