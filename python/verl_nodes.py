@@ -36,12 +36,14 @@ def look(request: dict[str, Any]) -> dict[str, Any]:
     """Say what this node has; None stands for nothing wrong."""
     reward = request["reward"]
     files = {path: file_fault(path) for path in [reward["path"], *request["files"]]}
+    services = {url: service_fault(url) for url in request["services"]}
     return {
         "python": platform.python_version(),
         "verl": verl_version(),
         "files": files,
         "reward": None if files[reward["path"]] else reward_fault(**reward),
-        "services": {url: service_fault(url) for url in request["services"]},
+        "services": services,
+        "health": {url: service_health(url) for url, fault in services.items() if fault is None},
     }
 
 
@@ -80,16 +82,23 @@ def reward_fault(path: str, name: str) -> str | None:
 
 def service_fault(url: str) -> str | None:
     try:
-        status = ask(url, "/healthz")
+        status, _ = ask(url, "/healthz")
         if status != 200:
             return f"answers {status}"
         # The health route asks for no token; any other route does.
-        return REFUSED if ask(url, "/openapi.json") in (401, 403) else None
+        return REFUSED if ask(url, "/openapi.json")[0] in (401, 403) else None
     except (OSError, HTTPException, ValueError) as error:
         return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
 
 
-def ask(url: str, route: str) -> int:
+def service_health(url: str) -> Any:
+    try:
+        return json.loads(ask(url, "/healthz")[1])
+    except (OSError, HTTPException, ValueError):
+        return None
+
+
+def ask(url: str, route: str) -> tuple[int, bytes]:
     # `http.client`, as in the reward file: it takes no notice of proxies.
     if url.startswith("unix:"):
         connection, base = unix_connection(url[len("unix:") :]), ""
@@ -102,7 +111,8 @@ def ask(url: str, route: str) -> int:
     headers = {"authorization": f"Bearer {token}"} if token else {}
     try:
         connection.request("GET", f"/{base}".rstrip("/") + route, headers=headers)
-        return connection.getresponse().status
+        response = connection.getresponse()
+        return response.status, response.read()
     finally:
         connection.close()
 

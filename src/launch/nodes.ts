@@ -10,6 +10,7 @@ import { z } from "zod";
 import { LaunchError } from "../core/errors.js";
 import type { Job, JobOptions } from "./job.js";
 import { compareVersions, type Release } from "./releases.js";
+import { healthSchema } from "./service-health.js";
 
 const PROGRAM = fileURLToPath(new URL("../../python/verl_nodes.py", import.meta.url));
 // A cold Ray on a network disk takes a minute or two; a worker in it some seconds.
@@ -40,6 +41,8 @@ const nodeSchema = z.object({
       reward: fault,
       files: z.record(z.string(), fault),
       services: z.record(z.string(), fault),
+      /** What each service that answers says of itself. */
+      health: z.record(z.string(), healthSchema.nullable().catch(null)),
     })
     .nullable(),
   lost: z.string().nullable(),

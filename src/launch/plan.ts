@@ -180,7 +180,7 @@ function serviceOf({ config }: ResolvedConfig, dir: string) {
   if (config.launch.ray_address !== null || config.trainer.nnodes > 1) {
     throw new ConfigError(
       "verifier.urls must name verify services that the Ray workers reach, one per node: start each " +
-        "with rlvr serve --host 0.0.0.0 --token SECRET and set RLVR_VERIFIER_TOKEN here",
+        "with rlvr serve --config FILE --host 0.0.0.0 --token SECRET and set RLVR_VERIFIER_TOKEN here",
     );
   }
   const near = join(dir, "verl", "verify.sock");

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { resolveConfig } from "../config/resolve.js";
+import { type JudgingSettings, judgingSettings } from "../config/settings.js";
 import type { NodeFacts } from "./nodes.js";
 import { CHECKS, type PreflightFacts, runPreflight } from "./preflight.js";
 import type { MachineFacts } from "./probe.js";
 import { releaseOf } from "./releases.js";
+import type { ServiceHealth } from "./service-health.js";
 
 const NAMES = [
   "verl",
@@ -37,12 +39,22 @@ const machine: MachineFacts = {
 };
 
 const SERVICE = "http://10.0.0.1:8710";
+/** A service that judges as a config without settings of its own does. */
+const health: ServiceHealth = {
+  isolation: "basic",
+  settings: judgingSettings(resolveConfig({}).config),
+};
+const telling = (settings: JudgingSettings) => ({
+  ...health,
+  settings: { ...health.settings, ...settings },
+});
 const found: NonNullable<NodeFacts["found"]> = {
   python: "3.12.3",
   verl: "0.9.1",
   reward: null,
   files: { "/opt/verl_reward.py": null },
   services: { [SERVICE]: null },
+  health: { [SERVICE]: health },
 };
 /** Two nodes, of which the second differs in one way. */
 const nodesWith = (change: Partial<typeof found>, lost: string | null = null) => ({
@@ -82,7 +94,7 @@ function factsWith({
     ],
     files: ["/data/train.parquet"],
     trainRows: 1000,
-    services: [{ url: "http://10.0.0.1:8710", answer: "ok" }],
+    services: [{ url: SERVICE, answer: "ok", health }],
     cluster: null,
     ...nodesWith({}),
     ...facts,
@@ -156,8 +168,33 @@ const WRONG: [string, Changes, RegExp][] = [
   ["lora", { overrides: ["actor_rollout_ref.model.lora_rank=8"] }, /set it to safetensors/],
   [
     "reward",
-    { overrides: ["reward.kind=all_or_nothing", 'verifier.urls=["http://10.0.0.1:8710"]'] },
-    /leave verifier\.urls empty/,
+    { overrides: ["reward.kind=all_or_nothing", "verifier.time_limit_ms=2000"] },
+    /^http:\/\/10\.0\.0\.1:8710: verifier\.time_limit_ms is 5000 there and 2000 here, verifier\.wall_limit_ms is 15000 there and 6000 here, reward\.kind is pass_rate there and all_or_nothing here; .*rlvr serve --config FILE/,
+  ],
+  [
+    "reward",
+    { overrides: ["verifier.early_stop=true"] },
+    /verifier\.early_stop is false there and true here/,
+  ],
+  [
+    "reward",
+    { overrides: ["verifier.require_isolation=full"] },
+    /its isolation is basic, and verifier\.require_isolation full/,
+  ],
+  [
+    "reward",
+    { overrides: ["reward.custom_reward_function.path=mine.ts"] },
+    /reward\.kind is pass_rate there and custom here/,
+  ],
+  [
+    "reward",
+    {
+      facts: {
+        cluster: { cpus: 64, gpus: 8 },
+        ...nodesWith({ health: { [SERVICE]: telling({ "verifier.memory_limit_mb": 256 }) } }),
+      },
+    },
+    /^node 10\.0\.0\.2: http:\/\/10\.0\.0\.1:8710: verifier\.memory_limit_mb is 256 there and 512 here;/,
   ],
   [
     "files",
@@ -166,19 +203,19 @@ const WRONG: [string, Changes, RegExp][] = [
   ],
   [
     "service",
-    { facts: { services: [{ url: "http://10.0.0.1:8710", answer: null }] } },
+    { facts: { services: [{ url: "http://10.0.0.1:8710", answer: null, health: null }] } },
     /start one there with rlvr serve/,
   ],
   [
     "service",
-    { facts: { services: [{ url: "http://10.0.0.1:8710", answer: "refused" }] } },
+    { facts: { services: [{ url: "http://10.0.0.1:8710", answer: "refused", health }] } },
     /RLVR_VERIFIER_TOKEN/,
   ],
   [
     "service",
     {
       overrides: ["trainer.nnodes=2"],
-      facts: { services: [{ url: "http://127.0.0.1:8710", answer: "ok" }] },
+      facts: { services: [{ url: "http://127.0.0.1:8710", answer: "ok", health }] },
     },
     /start rlvr serve on each/,
   ],
@@ -265,6 +302,15 @@ describe("runPreflight", () => {
     ],
     ["keys", { machine: { knownKeys: null } }, /no generated defaults/],
     ["nodes", { facts: { nodes: null } }, /not asked: without Ray/],
+    [
+      "reward",
+      {
+        facts: {
+          services: [{ url: SERVICE, answer: "ok", health: { ...health, settings: null } }],
+        },
+      },
+      /does not tell its limits and its reward/,
+    ],
   ])("%s: warns", (name, changes, words) => {
     const found = runPreflight(factsWith(changes)).find((result) => result.name === name);
     expect(found).toMatchObject({
@@ -273,8 +319,25 @@ describe("runPreflight", () => {
     });
   });
 
+  test("settings without effect may differ, and a reward in Python is its own", () => {
+    const rewardOf = (overrides: string[], settings: JudgingSettings = {}) => {
+      const services = [{ url: SERVICE, answer: "ok" as const, health: telling(settings) }];
+      const results = runPreflight(factsWith({ overrides, facts: { services } }));
+      return results.find(({ name }) => name === "reward")?.state;
+    };
+    expect(rewardOf(["seed=3", "reward.weights.format=0.2", "verifier.workers=7"])).toBe("ok");
+    expect(rewardOf(["seed=3", "verifier.max_tests=9"], { "verifier.max_tests": 9, seed: 3 })).toBe(
+      "ok",
+    );
+    expect(rewardOf(["seed=3", "verifier.max_tests=9"], { "verifier.max_tests": 9, seed: 1 })).toBe(
+      "failed",
+    );
+    const own = "reward.custom_reward_function.path=mine.py";
+    expect(rewardOf([own, "verifier.time_limit_ms=9"])).toBe("ok");
+  });
+
   test("a service that this machine does not see is the nodes' to judge in a cluster", () => {
-    const services = [{ url: SERVICE, answer: null }];
+    const services = [{ url: SERVICE, answer: null, health: null }];
     const failed = runPreflight(factsWith({ facts: { services, cluster: { cpus: 64, gpus: 8 } } }));
     expect(failed.filter(({ state }) => state === "failed")).toEqual([]);
   });

@@ -7,8 +7,9 @@ import { estimateMemory, sizeByName } from "./memory.js";
 import { findUnknownKeys } from "./overrides.js";
 import type { Override } from "./hydra.js";
 import { isLoopback, nodeFaults, type NodesAnswer } from "./nodes.js";
-import type { MachineFacts } from "./probe.js";
+import type { MachineFacts, ServiceAnswer } from "./probe.js";
 import { compareVersions, type Release } from "./releases.js";
+import { healthDifferences, type ServiceHealth } from "./service-health.js";
 
 /** What the checks look at. */
 export interface PreflightFacts {
@@ -21,7 +22,7 @@ export interface PreflightFacts {
   /** Rows of the training file. */
   trainRows: number;
   /** Service addresses with what answered there; null where nothing did. */
-  services: { url: string; answer: "ok" | "refused" | null }[];
+  services: ServiceAnswer[];
   /** Resources of the Ray cluster; null when Ray starts with the run on this machine. */
   cluster: { cpus: number; gpus: number } | null;
   /** What Ray's workers find on their nodes; null where they could not be asked. */
@@ -169,18 +170,29 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         "it to safetensors",
     );
   },
-  reward: ({ config }) => {
-    const { kind, custom_reward_function: custom } = config.reward;
-    if (custom.path !== null && !custom.path.endsWith(".py"))
-      return ok("a reward of your own, through the verify service");
-    const isRemote = config.verifier.urls.length > 0;
-    if (custom.path === null && isRemote && kind !== "pass_rate") {
+  reward: (facts) => {
+    const { kind, custom_reward_function: custom } = facts.config.reward;
+    if (custom.path?.endsWith(".py") === true) return ok(`paid by ${custom.path}`);
+    const heard = healthsOf(facts);
+    const wrong = heard.flatMap(({ where, health }) => {
+      const differences = health === null ? [] : healthDifferences(facts.config, health);
+      return differences.length === 0 ? [] : [`${where}: ${differences.join(", ")}`];
+    });
+    if (wrong.length > 0) {
       return failed(
-        `reward.kind=${kind} is computed by the verify service, but verifier.urls names services ` +
-          "that are already running and pay by pass_rate; leave verifier.urls empty",
+        `${wrong.join("\n")}; verify services judge by their own settings: start them with rlvr ` +
+          "serve --config FILE, where FILE is this config, or leave verifier.urls empty",
       );
     }
-    return ok(custom.path === null ? `paid by ${kind}` : `paid by ${custom.path}`);
+    const silent = heard.filter(({ health }) => (health?.settings ?? null) === null);
+    if (silent.length > 0) {
+      return warning(
+        `${silent[0].where} does not tell its limits and its reward; they should be this config's: ` +
+          "start it with rlvr serve --config FILE of this version",
+      );
+    }
+    if (custom.path !== null) return ok("a reward of your own, through the verify service");
+    return ok(`paid by ${kind}`);
   },
   files: ({ files, machine: { python } }) => {
     const missing = files.filter((path) => python.readable[path] !== true);
@@ -241,6 +253,25 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     );
   },
 };
+
+/** What the services that judge for the run say, by where they were heard. */
+function healthsOf({ services, cluster, nodes }: PreflightFacts) {
+  const heard: { where: string; health: ServiceHealth | null }[] = [];
+  if (cluster === null) {
+    for (const { url, answer, health } of services) {
+      if (answer === "ok") heard.push({ where: url, health });
+    }
+    return heard;
+  }
+  // The same address may be another service on each node.
+  const told = nodes !== null && "nodes" in nodes ? nodes.nodes : [];
+  for (const { address, found } of told) {
+    for (const [url, health] of Object.entries(found?.health ?? {})) {
+      heard.push({ where: `node ${address}: ${url}`, health });
+    }
+  }
+  return heard;
+}
 
 const pipName = (name: string) => (name === "TransferQueue" ? "'TransferQueue>=0.1.10'" : name);
 

@@ -10,6 +10,7 @@ import { freeBytes } from "../core/disk.js";
 import { LaunchError } from "../core/errors.js";
 import { readTextOrNull } from "../core/read.js";
 import { listConfigKeys } from "./hydra.js";
+import { healthSchema, type ServiceHealth } from "./service-health.js";
 
 const call = promisify(execFile);
 const PROBE = fileURLToPath(new URL("../../python/verl_probe.py", import.meta.url));
@@ -113,6 +114,8 @@ export interface ServiceAnswer {
   url: string;
   /** `refused` when it wants another token; null when nothing answers. */
   answer: "ok" | "refused" | null;
+  /** What it says of itself; null where it says nothing that we understand. */
+  health: ServiceHealth | null;
 }
 
 // A service answers its health route at once, also when it is busy.
@@ -129,12 +132,15 @@ export async function askServices(urls: string[], token: string | null): Promise
           signal: AbortSignal.timeout(SERVICE_TIMEOUT_MS),
         });
       try {
-        if (!(await ask("/healthz")).ok) return { url, answer: null };
+        const answered = await ask("/healthz");
+        if (!answered.ok) return { url, answer: null, health: null };
+        const told = await answered.json().catch(() => null);
+        const health = healthSchema.safeParse(told).data ?? null;
         // The health route asks for no token; any other route does.
         const { status } = await ask("/openapi.json");
-        return { url, answer: status === 401 || status === 403 ? "refused" : "ok" };
+        return { url, answer: status === 401 || status === 403 ? "refused" : "ok", health };
       } catch {
-        return { url, answer: null };
+        return { url, answer: null, health: null };
       }
     }),
   );

@@ -22,6 +22,7 @@ import type { LaunchCommand } from "../../src/launch/command.js";
 import { toFloat32 } from "../../src/merge/convert.js";
 import { openModel } from "../../src/merge/model-folder.js";
 import { rowBytes, rowCount } from "../../src/merge/rows.js";
+import { serve } from "../service/serve-process.js";
 import { saveTorch } from "../merge/torch-writer.js";
 
 const inProject = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -197,6 +198,24 @@ describe("rlvr train engine=verl", () => {
     expect(existsSync(join(dir, "run", "run.json"))).toBe(false);
     await new Promise((resolve) => service.close(resolve));
   }, 120_000);
+
+  test("services that judge otherwise than the config are refused, until they have it", async () => {
+    const config = join(dir, "run.yaml");
+    writeFileSync(config, "reward: { kind: all_or_nothing }\nverifier: { memory_limit_mb: 256 }\n");
+    const words = ["reward.kind=all_or_nothing", "verifier.memory_limit_mb=256"];
+    const trainWith = async (...options: string[]) => {
+      const service = await serve("--workers", "1", ...options);
+      const outcome = await rlvr({}, [...words, `verifier.urls=["${service.url}"]`]);
+      await service.stop("SIGTERM");
+      return outcome;
+    };
+    const refused = await trainWith();
+    expect(refused.text).toMatch(
+      /failed: reward: http:.*: verifier\.memory_limit_mb is 512 there and 256 here, reward\.kind is pass_rate there and all_or_nothing here; .*rlvr serve --config FILE/,
+    );
+    expect(refused.code).toBe(1);
+    expect((await trainWith("--config", config)).code).toBe(0);
+  }, 180_000);
 
   test("a crash exits 1 with the cause; Ctrl-C exits 130 and says how to go on", async () => {
     const crash = await rlvr({ crash_after: 3 }, []);

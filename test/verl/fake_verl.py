@@ -45,6 +45,7 @@ def nodes(request):
         "reward": None,
         "files": {request["reward"]["path"]: None},
         "services": {},
+        "health": {},
     }
     told = [{"address": "10.0.0.1", "found": found, "lost": None}]
     print("RLVR_NODES", json.dumps(SETTINGS.get("nodes", told)))

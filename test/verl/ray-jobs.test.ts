@@ -183,6 +183,8 @@ describe.skipIf(python === null)("Ray's Jobs REST API (venv verl09)", () => {
           found: {
             ...{ python: expect.stringMatching(/^3\.\d+\.\d+/) as string, verl: "0.9.0" },
             ...{ reward: null, files: { [SHIM]: null, [dir]: null }, services: { [url]: null } },
+            // That service says nothing of itself.
+            health: { [url]: null },
           },
           lost: null,
         },
