@@ -1,6 +1,7 @@
 /** The text of a config file that the command line names. */
 import { readFile } from "node:fs/promises";
 import { ConfigError } from "../core/errors.js";
+import { whyUnreadable } from "../core/read.js";
 
 /**
  * Reads it.
@@ -11,6 +12,6 @@ export async function readConfigFile(path: string, expected: string): Promise<st
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    throw new ConfigError(`expected ${expected}, found ${path}, which is not readable`, { cause });
+    throw new ConfigError(`expected ${expected}, found ${path}: ${whyUnreadable(cause)}`, { cause });
   }
 }
