@@ -3,7 +3,7 @@ import type { Problem } from "../src/core/problem.js";
 import type { Rollout } from "../src/core/rollout.js";
 import type { HealthEvent, MetricsRecord } from "../src/core/run.js";
 import type { Outcomes } from "../src/report/outcomes.js";
-import type { RunEvaluation } from "../src/report/run-evaluations.js";
+import type { RunEvaluation, ShownPair } from "../src/report/run-evaluations.js";
 import type { PhaseMark } from "../src/report/phases.js";
 import type { SeriesAnswer } from "../src/report/metrics-table.js";
 import type { RolloutPage } from "../src/report/rollout-table.js";
@@ -91,6 +91,8 @@ export const api = {
     get<{ problem: Problem | null }>(`${runPath(run)}/problem?${queryOf({ id })}`),
   evaluations: (run: string) =>
     get<{ evaluations: RunEvaluation[]; problems: string[] }>(`${runPath(run)}/evaluations`),
+  pairs: (run: string, names: { before: string; after: string }) =>
+    get<{ pairs: ShownPair[] }>(`${runPath(run)}/pairs?${queryOf(names)}`),
   text: async (run: string, what: "config" | "log") =>
     (await ask(`${runPath(run)}/${what}`)).text(),
   verify: async (problem: Problem, completion: string) =>

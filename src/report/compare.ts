@@ -76,7 +76,7 @@ export function compareEvaluations(
   const differingSettings = differencesOf(before, after);
   const grave = differingSettings.filter(({ key }) => !HARMLESS.has(key));
   if (grave.length > 0 && !allowDifferent) throw new ConfigError(refusal(grave));
-  const { pairs, unpaired } = pairUp(before.samples, after.samples);
+  const { pairs, unpaired } = pairProblems(before.samples, after.samples);
   if (pairs.length === 0) {
     throw new ConfigError(
       `${before.info.name} and ${after.info.name} have no scored problem in common`,
@@ -136,7 +136,11 @@ function refusal(differences: readonly SettingDifference[]): string {
   );
 }
 
-function pairUp(before: readonly EvalSample[], after: readonly EvalSample[]) {
+/** Pairs the samples of two evaluations by problem, and says what became of each. */
+export function pairProblems(
+  before: readonly EvalSample[],
+  after: readonly EvalSample[],
+): Pick<Comparison, "pairs" | "unpaired"> {
   const left = byProblem(before);
   const right = byProblem(after);
   const pairs: ProblemPair[] = [];
@@ -166,6 +170,11 @@ function byProblem(samples: readonly EvalSample[]): Map<string, EvalSample[]> {
 function outcomeOf(before: number, after: number): PairOutcome {
   if (before > 0.5) return after > 0.5 ? "both" : "lost";
   return after > 0.5 ? "gained" : "neither";
+}
+
+/** The sample that stands for a problem's where one is shown: a right one, where there is one. */
+export function sampleToShow(samples: readonly EvalSample[]): EvalSample {
+  return samples.find(({ verdict }) => verdict === "accepted") ?? samples[0];
 }
 
 function isOne(samples: readonly unknown[]): boolean {

@@ -1,9 +1,8 @@
 /** The problems of report.html with their programs before and after, folded. */
 import type { EvalSample } from "../core/evaluation.js";
-import type { ProblemPair } from "./compare.js";
+import { type ProblemPair, type ReportSection, sampleToShow } from "./compare.js";
 import { OUTCOMES } from "./html-tables.js";
 import { escapeText } from "./plot-scale.js";
-import type { ReportSection } from "./compare.js";
 
 /** Problems shown with their programs in each list: the page must stay light. */
 const MOST_PROBLEMS = 100;
@@ -44,8 +43,7 @@ function renderPair(pair: ProblemPair, names: readonly [string, string]): string
 }
 
 function renderSample(samples: readonly EvalSample[], name: string): string {
-  // Of several samples a right one, where there is one.
-  const sample = samples.find(({ verdict }) => verdict === "accepted") ?? samples[0];
+  const sample = sampleToShow(samples);
   const note = sample.finish === "length" ? ", cut off by the token limit" : "";
   const text = sample.program ?? sample.completion;
   const kind = sample.program === null ? "completion, no program in it" : "program";

@@ -9,7 +9,7 @@ import type { MetricsRecord, RolloutIndexEntry } from "../core/run.js";
 import { VERDICT_KINDS, type VerdictKind } from "../core/verdict.js";
 import { countOutcomes } from "../report/outcomes.js";
 import { findPhases, type PhaseMark } from "../report/phases.js";
-import { readEvaluations } from "../report/run-evaluations.js";
+import { readEvaluations, readPairs } from "../report/run-evaluations.js";
 import { findProblem } from "../report/run-problems.js";
 import type { RolloutQuery } from "../report/rollout-table.js";
 import type { OpenRun, RunStore } from "../report/run-store.js";
@@ -58,6 +58,10 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
   app.get("/api/runs/:run/evaluations", async (c) =>
     c.json(await readEvaluations(store.open(nameOf(c)).dir)),
   );
+  app.get("/api/runs/:run/pairs", async (c) => {
+    const names = { before: c.req.query("before") ?? "", after: c.req.query("after") ?? "" };
+    return c.json({ pairs: await readPairs(store.open(nameOf(c)).dir, names) });
+  });
   app.get("/api/runs/:run/stream", (c) => streamRun(c, store, nameOf(c)));
 }
 

@@ -71,7 +71,16 @@ const get = fc
       { weight: 1, arbitrary: fc.constantFrom("..", "%2e%2e", "a%00", "%ff", "run%2Frun.json") },
       { weight: 1, arbitrary: fc.string({ maxLength: 6 }).map(encodeURIComponent) },
     ),
-    fc.constantFrom("", "/series", "/rollouts", "/rollout", "/problem", "/config", "/evaluations"),
+    fc.constantFrom(
+      "",
+      "/series",
+      "/rollouts",
+      "/rollout",
+      "/problem",
+      "/config",
+      "/evaluations",
+      "/pairs",
+    ),
     fc.dictionary(query, value, { maxKeys: 4 }),
   )
   .map(([run, route, parameters]) => ({

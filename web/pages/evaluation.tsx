@@ -1,7 +1,6 @@
 /** Before and after: scores side by side, and which problems were gained and lost, with programs. */
 import { useState } from "preact/hooks";
-import type { EvalSample } from "../../src/core/evaluation.js";
-import type { RunEvaluation } from "../../src/report/run-evaluations.js";
+import type { RunEvaluation, ShownPair, ShownSide } from "../../src/report/run-evaluations.js";
 import { api } from "../api.js";
 import { Diff } from "../diff.js";
 import { useLoad } from "../load.js";
@@ -30,7 +29,7 @@ export function EvaluationPage({ run }: { run: string }) {
                 <code>rlvr eval</code>.
               </p>
             ) : (
-              <Evaluations evaluations={evaluations} />
+              <Evaluations run={run} evaluations={evaluations} />
             )}
           </>
         )}
@@ -39,13 +38,12 @@ export function EvaluationPage({ run }: { run: string }) {
   );
 }
 
-function Evaluations({ evaluations }: { evaluations: RunEvaluation[] }) {
+function Evaluations({ run, evaluations }: { run: string; evaluations: RunEvaluation[] }) {
   const names = evaluations.map(({ name }) => name);
   const [left, setLeft] = useState(names.find((name) => name.startsWith("before")) ?? names[0]);
   const [right, setRight] = useState(
     names.find((name) => name.startsWith("after")) ?? (names.at(-1) as string),
   );
-  const of = (name: string) => evaluations.find((one) => one.name === name) as RunEvaluation;
   return (
     <>
       <Scores evaluations={evaluations} />
@@ -56,7 +54,7 @@ function Evaluations({ evaluations }: { evaluations: RunEvaluation[] }) {
             <Choice label="before" names={names} value={left} choose={setLeft} /> →{" "}
             <Choice label="after" names={names} value={right} choose={setRight} />
           </p>
-          <Paired left={of(left)} right={of(right)} />
+          <Paired run={run} before={left} after={right} />
         </>
       )}
     </>
@@ -120,63 +118,51 @@ function Choice({
   );
 }
 
-type Fate = "gained" | "lost" | "both" | "neither";
+const OUTCOMES: readonly ShownPair["outcome"][] = ["gained", "lost", "both", "neither"];
 
-interface Pair {
-  id: string;
-  fate: Fate;
-  before: EvalSample;
-  after: EvalSample;
+function Paired({ run, before, after }: { run: string; before: string; after: string }) {
+  const loaded = useLoad(() => api.pairs(run, { before, after }), [run, before, after]);
+  return <Content loaded={loaded}>{({ pairs }) => <Pairs pairs={pairs} />}</Content>;
 }
 
-function Paired({ left, right }: { left: RunEvaluation; right: RunEvaluation }) {
-  const [fate, setFate] = useState<Fate>("gained");
-  const firsts = new Map(
-    right.samples.filter(({ sample }) => sample === 0).map((sample) => [sample.problemId, sample]),
-  );
-  const pairs = left.samples.flatMap((before): Pair[] => {
-    const after = before.sample === 0 ? firsts.get(before.problemId) : undefined;
-    return after === undefined
-      ? []
-      : [{ id: before.problemId, before, after, fate: fateOf(before, after) }];
-  });
-  const fates: Fate[] = ["gained", "lost", "both", "neither"];
+function Pairs({ pairs }: { pairs: ShownPair[] }) {
+  const [outcome, setOutcome] = useState<ShownPair["outcome"]>("gained");
   return (
     <>
       <div role="group" aria-label="Problems">
         <ul class="tabs">
-          {fates.map((one) => (
+          {OUTCOMES.map((one) => (
             <li key={one}>
-              <button aria-pressed={one === fate} onClick={() => setFate(one)}>
-                {one} {pairs.filter((pair) => pair.fate === one).length}
+              <button aria-pressed={one === outcome} onClick={() => setOutcome(one)}>
+                {one} {pairs.filter((pair) => pair.outcome === one).length}
               </button>
             </li>
           ))}
         </ul>
       </div>
       {pairs
-        .filter((pair) => pair.fate === fate)
+        .filter((pair) => pair.outcome === outcome)
         .slice(0, 200)
-        .map((pair) => (
-          <details key={pair.id}>
+        .map(({ problemId, before, after }) => (
+          <details key={problemId}>
             <summary>
-              {pair.id} <VerdictMark kind={pair.before.verdict} /> →{" "}
-              <VerdictMark kind={pair.after.verdict} />
+              {problemId} <Side side={before} /> → <Side side={after} />
             </summary>
-            <Diff
-              left={(pair.before.program ?? pair.before.completion).trimEnd()}
-              right={(pair.after.program ?? pair.after.completion).trimEnd()}
-              names={["before", "after"]}
-            />
+            <Diff left={textOf(before)} right={textOf(after)} names={["before", "after"]} />
           </details>
         ))}
     </>
   );
 }
 
-function fateOf(before: EvalSample, after: EvalSample): Fate {
-  const was = before.verdict === "accepted";
-  const is = after.verdict === "accepted";
-  if (was) return is ? "both" : "lost";
-  return is ? "gained" : "neither";
+/** The verdict of the one sample there is, or how many of several are right. */
+function Side({ side }: { side: ShownSide }) {
+  if (side.samples === 1) return <VerdictMark kind={side.shown.verdict} />;
+  return (
+    <>
+      {side.right} of {side.samples} right
+    </>
+  );
 }
+
+const textOf = ({ shown }: ShownSide) => (shown.program ?? shown.completion).trimEnd();
