@@ -43,6 +43,16 @@ async function readJsonList(path: string): Promise<Row[]> {
   } catch (cause) {
     throw new DataError(`cannot read: ${(cause as Error).message}`, { path, cause });
   }
-  if (Array.isArray(value)) return value as Row[];
-  throw new DataError("expected a JSON list of rows", { path });
+  if (!Array.isArray(value)) {
+    throw new DataError(`expected a JSON list of rows, found ${kindOf(value)}`, { path });
+  }
+  return value.map((row: unknown, index) => {
+    if (kindOf(row) === "object") return row as Row;
+    throw new DataError(`expected an object, found ${kindOf(row)}`, { path, line: index + 1 });
+  });
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "list" : typeof value;
 }

@@ -6,6 +6,7 @@ import { deflateSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { problemSchema } from "../../src/core/problem.js";
 import { BENCHMARKS, findBenchmark, loadBenchmark } from "../../src/eval/benchmarks/table.js";
+import { fileCompleter } from "../../src/eval/file-completer.js";
 import { EXTRACT_RULES } from "../../src/eval/style.js";
 
 const none = { style: null, limit: null, split: null, from: null, to: null, release: null };
@@ -195,6 +196,19 @@ describe("loadBenchmark", () => {
     await expect(loadBenchmark("humaneval", { ...none, paths })).rejects.toThrow(
       /rows\.jsonl:2: not a row of humaneval: entry_point/,
     );
+  });
+
+  test("names the row of a JSON list that is no object", async () => {
+    const path = join(await mkdtemp(join(tmpdir(), "rows-")), "rows.json");
+    for (const [text, message] of [
+      [JSON.stringify([HUMANEVAL, null]), "rows.json:2: expected an object, found null"],
+      [JSON.stringify([[HUMANEVAL]]), "rows.json:1: expected an object, found list"],
+      ['"rows"', "rows.json: expected a JSON list of rows, found string"],
+    ]) {
+      await writeFile(path, text);
+      await expect(loadBenchmark("humaneval", { ...none, paths: [path] })).rejects.toThrow(message);
+      await expect(fileCompleter(path)).rejects.toThrow(message);
+    }
   });
 
   test("refuses an unknown style, an id that comes twice, and an empty choice", async () => {
