@@ -5,14 +5,14 @@
 import { VERDICT_KINDS } from "../core/verdict.js";
 import type { RunCurves } from "./curves.js";
 import { renderPrograms } from "./html-programs.js";
-import { renderTables } from "./html-tables.js";
-import { passAt1Of, warningsOf } from "./markdown.js";
+import { renderTable, renderTables } from "./html-tables.js";
+import { warningsOf } from "./markdown.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { escapeText } from "./plot-scale.js";
 import { type BarGroup, drawBars, drawLines, drawStack, type LineSeries } from "./plots.js";
-import { REFERENCE, referenceNoise } from "./reference.js";
 import type { ReportSection } from "./compare.js";
 import { conclude } from "./sentence.js";
+import { passAt1Of, REFERENCE_NOTE, referenceTable } from "./tables.js";
 
 /** Renders the page. */
 export function renderHtml(sections: readonly ReportSection[], runs: readonly RunCurves[]): string {
@@ -135,19 +135,7 @@ function renderDetails(section: ReportSection): string {
 }
 
 function renderReference(): string {
-  const rows = REFERENCE.map(
-    (row) =>
-      `<tr><td>${row.benchmark}</td><td class="number">${row.before.toFixed(2)}</td>` +
-      `<td class="number">${row.after.toFixed(2)}</td>` +
-      `<td class="number">± ${referenceNoise(row).toFixed(3)}</td></tr>`,
-  );
-  return (
-    "<h2>For context</h2><p>Published numbers of a comparable experiment: Qwen2.5-7B-Instruct-1M, " +
-    "about 1,000 Eurus code problems, 130 PPO steps, EvalScope. ± is the noise of one score if the " +
-    'whole benchmark was run.</p><div class="scroll"><table><tr><th>benchmark</th>' +
-    '<th class="number">before</th><th class="number">after</th><th class="number">noise</th></tr>' +
-    `${rows.join("")}</table></div>`
-  );
+  return `<h2>For context</h2><p>${REFERENCE_NOTE}</p>${renderTable(referenceTable())}`;
 }
 
 function figure(

@@ -13,8 +13,9 @@ import {
 } from "./compare.js";
 import { readCurves } from "./curves.js";
 import { renderHtml } from "./html.js";
-import { passAt1Of, renderMarkdown, warningsOf } from "./markdown.js";
+import { renderMarkdown, warningsOf } from "./markdown.js";
 import { conclude } from "./sentence.js";
+import { passAt1Of } from "./tables.js";
 
 /** What a report may hold beside the first comparison. */
 export interface ReportOptions {

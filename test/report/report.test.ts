@@ -143,6 +143,26 @@ describe("writeReport", () => {
     expect(page).not.toMatch(/NaN|undefined|Infinity/);
   });
 
+  test("says the same scores and settings in Markdown and on the page", async () => {
+    const dir = await temporary();
+    const before = await sampleEvaluation("before", 0.3);
+    const after = await sampleEvaluation("after", 0.7, { maxTokens: 2048 });
+    await writeReport(before, after, dir, { allowDifferent: true });
+    const [markdown, page] = await Promise.all(
+      [reportPaths(dir).markdown, reportPaths(dir).html].map((path) => readFile(path, "utf8")),
+    );
+    const names = [
+      ...["pass@1 (95 %)", "format", "problems × samples", "completion tokens"],
+      ...["extraBody", "version", "isolation", "wall time", "HumanEval"],
+    ];
+    for (const name of names) {
+      expect(markdown).toContain(`| ${name} |`);
+      expect(page).toContain(`<td>${name}</td>`);
+    }
+    expect(markdown).toContain("| maxTokens | 1024 | 2048 |");
+    expect(page).toContain('<td>maxTokens</td><td class="setting down">1024</td>');
+  });
+
   test("shows what a model wrote as text, never as markup", async () => {
     const dir = await temporary();
     const made = await sampleEvaluation("x", 0.5);
