@@ -65,6 +65,7 @@ async function run(data: string, flags: Flags, command: Command): Promise<void> 
       const watched = { ...options, onProgress: progress.onProgress, signal: interrupt.signal };
       const manifest = await prepare(watched);
       progress.clear();
+      for (const warning of manifest.warnings) process.stderr.write(`rlvr: prepare: ${warning}\n`);
       print(manifest, show.describeManifest);
     }
   } catch (error) {

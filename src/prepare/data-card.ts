@@ -38,7 +38,7 @@ export function drawCard(
   return files;
 }
 
-function describeInputs({ inputs, options, benchmarks }: Manifest): string[] {
+function describeInputs({ inputs, options, benchmarks, warnings }: Manifest): string[] {
   const length =
     options.length.kind === "characters"
       ? `one token for every ${options.length.per_token} characters`
@@ -65,6 +65,7 @@ function describeInputs({ inputs, options, benchmarks }: Manifest): string[] {
           return `Training rows found in ${name} (${problems} problems): ${result}.`;
         })),
     "",
+    ...warnings.flatMap((warning) => [`**Warning:** ${warning}.`, ""]),
   ];
 }
 

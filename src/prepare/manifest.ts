@@ -63,6 +63,8 @@ export interface Manifest {
   benchmarks: BenchmarkReport[];
   /** What running programs showed; null where none were run. */
   trials: VettingReport | null;
+  /** What a reader should know before training on the data, in sentences. */
+  warnings: string[];
   options: {
     limit: number | null;
     seed: number;

@@ -1,9 +1,10 @@
 /**
  * The stage: raw rows of any known data set in, trustworthy problems out.
  *
- * Rows stream through in one pass; only the sample and a few bytes per row are held. Validation is
- * read first, so that training rows can be held against it. Nothing appears in the output folder
- * before everything is whole.
+ * Rows stream through in one pass; only the sample and a few bytes per row are held. Where problems
+ * are tried out and the sample does not hold enough good ones, the file is read again for more.
+ * Validation is read first, so that training rows can be held against it. Nothing appears in the
+ * output folder before everything is whole.
  *
  *     train<N>.parquet, validation.parquet   veRL's rows (formats/verl-rows.ts)
  *     train<N>.jsonl, validation.jsonl       the same problems, one a line (core/problem.ts)
@@ -17,14 +18,14 @@ import { createVerifier } from "../verify/verify.js";
 import { type Benchmark, loadBenchmark } from "./benchmarks.js";
 import { drawCard, type SplitNumbers } from "./data-card.js";
 import type { DedupeMode } from "./dedupe.js";
+import { Draw, type DrawnRow } from "./draw.js";
 import { DropLog } from "./drop-log.js";
 import type { HubAccess } from "./hub.js";
 import { closeInputs, type Input, openInputs } from "./inputs.js";
 import type { Manifest, ManifestInput, ManifestOutput } from "./manifest.js";
 import { summarise, type Written, writeProblems, writeText } from "./outputs.js";
 import { hashTemplate, type PromptMeter, type PromptTemplate } from "./prompt.js";
-import { Sample } from "./sample.js";
-import { type Candidate, Screening } from "./screening.js";
+import { Screening } from "./screening.js";
 import { openStage, type Stage } from "./stage.js";
 import { readCompletions, vetInOrder, Vetting } from "./vetting.js";
 
@@ -140,13 +141,16 @@ async function writeAll(inputs: Input[], task: Task): Promise<Manifest> {
   const drops = new DropLog(stage.path("dropped.jsonl"));
   try {
     const screening = new Screening(options, benchmarks);
-    const { splits, outputs, numbers } = await prepareSplits(inputs, { ...task, drops, screening });
+    const warnings: string[] = [];
+    const work = { ...task, drops, screening, warnings };
+    const { splits, outputs, numbers } = await prepareSplits(inputs, work);
     outputs.push(drops.finish());
     const manifest: Manifest = {
       format: 1,
       inputs: (await hashes).map((sha256, index) => ({ ...inputs[index].description, sha256 })),
       benchmarks: benchmarks.map((benchmark) => benchmark.report),
       trials: vetting?.report ?? null,
+      warnings,
       options: manifestOptions(options),
       splits,
       outputs,
@@ -163,6 +167,8 @@ async function writeAll(inputs: Input[], task: Task): Promise<Manifest> {
 interface Work extends Task {
   drops: DropLog;
   screening: Screening;
+  /** What a reader should know before training on the data. */
+  warnings: string[];
 }
 
 async function prepareSplits(inputs: Input[], work: Work) {
@@ -183,43 +189,80 @@ async function prepareSplits(inputs: Input[], work: Work) {
   return { splits, outputs, numbers };
 }
 
+// Rows held at least while problems are tried out, so that a small limit does not mean many readings
+// of the file: what a run with the usual limit holds.
+const LEAST_WINDOW = 2000;
+
 async function prepareSplit(
   input: Input,
   work: Work,
 ): Promise<{ rows: number; written: Written[] }> {
   const { drops, screening, options } = work;
+  const { split } = input;
+  const limit = (split === "train" ? options.limit : null) ?? Infinity;
+  const vetting = split === "train" ? work.vetting : null;
+  // Some more, to fill the places of problems that do not stand the trial.
+  const window = vetting === null ? limit : Math.max(2 * limit, LEAST_WINDOW);
+  const { seed, signal } = options;
+  const draw = new Draw(input, { screening, seed, window, ...(signal && { signal }) });
+  const rows = await screenRows(input, { ...work, vetting }, draw);
+  const nextWindow = async () => (await draw.next()).map((row) => finish(row, screening));
+  const written =
+    vetting === null
+      ? await nextWindow()
+      : await tryOut(nextWindow, vetting, { draw, limit, work });
+  // Known only once the draw is over.
+  for (const line of draw.left()) drops.add(split, line, { reason: "not_sampled" });
+  return { rows, written };
+}
+
+/** Screens every row and offers the good ones to the draw; answers how many rows there are. */
+async function screenRows(input: Input, work: Work, draw: Draw): Promise<number> {
+  const { drops, screening, vetting, options } = work;
   const { split, source, file } = input;
-  const isTrain = split === "train";
-  const limit = (isTrain ? options.limit : null) ?? Infinity;
-  const vetting = isTrain ? work.vetting : null;
-  // As many again, to fill the places of problems that do not stand the trial.
-  const capacity = vetting === null ? limit : 2 * limit;
-  const sample = new Sample<Candidate>(capacity, options.seed, split);
   let rows = 0;
   for await (const batch of file.read(source.where)) {
     options.signal?.throwIfAborted();
     for (const { line } of batch.skipped) drops.add(split, line, { reason: source.where!.reason });
     for (const { line, value } of batch.rows) {
       const result = screening.screen(input, line, value);
-      if ("drop" in result) drops.add(split, line, result.drop);
-      else sample.offer(line, result.candidate);
+      const drop =
+        "drop" in result ? result.drop : vetting?.refuse(screening.nameOf(result.candidate));
+      if (drop) drops.add(split, line, drop);
+      else if ("candidate" in result) draw.offer(line, result.candidate);
     }
     rows += batch.rows.length + batch.skipped.length;
     const { rowCount: total } = file;
     options.onProgress?.({ label: `prepare ${split}`, done: rows, total, unit: "rows" });
   }
-  const drawn = sample.items().map(({ line, item }) => {
-    const { promptTokens, removed } = item;
-    return { line, problem: screening.finish(item), promptTokens, removed };
+  return rows;
+}
+
+function finish({ line, item }: DrawnRow, screening: Screening): Written {
+  const { promptTokens, removed } = item;
+  return { line, problem: screening.finish(item), promptTokens, removed };
+}
+
+async function tryOut(
+  nextWindow: () => Promise<Written[]>,
+  vetting: Vetting,
+  { draw, limit, work }: { draw: Draw; limit: number; work: Work },
+): Promise<Written[]> {
+  const { onProgress, signal } = work.options;
+  const written = await vetInOrder(nextWindow, vetting, {
+    limit,
+    total: draw.size,
+    onDrop: (line, drop) => work.drops.add("train", line, drop),
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
   });
-  // Known only once the draw is over.
-  for (const line of sample.left) drops.add(split, line, { reason: "not_sampled" });
-  if (vetting === null) return { rows, written: drawn };
-  const onDrop = (line: number, drop: Parameters<DropLog["add"]>[2]) =>
-    drops.add(split, line, drop);
-  const { onProgress, signal } = options;
-  const trial = { limit, onDrop, ...(onProgress && { onProgress }), ...(signal && { signal }) };
-  return { rows, written: await vetInOrder(drawn, vetting, trial) };
+  if (written.length < limit && limit !== Infinity) {
+    work.warnings.push(
+      `train: the limit is ${limit} problems, but only ${written.length} of ${draw.size} that were ` +
+        "tried out can be kept; give more rows or completions, or a wider band of pass rates",
+    );
+  }
+  return written;
 }
 
 function manifestOptions(options: PrepareOptions): Manifest["options"] {

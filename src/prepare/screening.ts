@@ -3,6 +3,7 @@
  * order of DROP_REASONS, cheap ones first; the first that fails is the reason.
  */
 import { createHash } from "node:crypto";
+import { DataError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import { type Benchmark, type BenchmarkReport } from "./benchmarks.js";
 import { contaminationDrop, ContaminationIndex } from "./contamination.js";
@@ -57,28 +58,25 @@ export class Screening {
 
   /** Screens the row `line`, counted from 1. */
   screen(origin: Origin, line: number, row: RawRow): { candidate: Candidate } | { drop: Drop } {
-    const read = origin.source.read(row, origin.file.place(line));
-    if ("drop" in read) return read;
-    const { draft } = read;
-    const { meter, template, maxPromptTokens } = this.#options;
-    const clean = cleanTests(draft.tests, this.#options, () => idOf(draft));
-    if ("drop" in clean) return clean;
-    const prompt = buildPrompt(draft, template);
-    const promptTokens = meter.count(prompt);
-    if (promptTokens > maxPromptTokens) {
-      return { drop: { reason: "prompt_too_long", detail: `${Math.ceil(promptTokens)} tokens` } };
-    }
-    const repeated = this.#compare(draft, origin.split, line);
-    if (repeated !== null) return { drop: repeated };
-    const candidate: Candidate = {
-      draft: { ...draft, tests: clean.tests },
-      split: draft.split ?? origin.split,
-      index: draft.index ?? line - 1,
-      prompt,
-      promptTokens,
-      removed: clean.removed,
-    };
-    return { candidate };
+    const built = this.#build(origin, line, row);
+    if ("drop" in built) return built;
+    const repeated = this.#compare(built.draft, origin.split, line);
+    return repeated === null ? { candidate: built.candidate } : { drop: repeated };
+  }
+
+  /** The candidate of a row that was screened before, without holding it against others again. */
+  rebuild(origin: Origin, line: number, row: RawRow): Candidate {
+    const built = this.#build(origin, line, row);
+    if ("candidate" in built) return built.candidate;
+    throw new DataError(
+      "the row is not what it was at the first reading; do not change the file during the work",
+      origin.file.place(line),
+    );
+  }
+
+  /** The name that a candidate will have, where no other has it too. */
+  nameOf({ draft }: Candidate): string {
+    return idOf(draft);
   }
 
   /** Makes the problem of a candidate; no two problems get the same id. */
@@ -95,6 +93,33 @@ export class Screening {
       ...(solutions && { solutions }),
       tags: { ...tags, split, index: String(index) },
     };
+  }
+
+  #build(
+    origin: Origin,
+    line: number,
+    row: RawRow,
+  ): { draft: Draft; candidate: Candidate } | { drop: Drop } {
+    const read = origin.source.read(row, origin.file.place(line));
+    if ("drop" in read) return read;
+    const { draft } = read;
+    const { meter, template, maxPromptTokens } = this.#options;
+    const clean = cleanTests(draft.tests, this.#options, () => idOf(draft));
+    if ("drop" in clean) return clean;
+    const prompt = buildPrompt(draft, template);
+    const promptTokens = meter.count(prompt);
+    if (promptTokens > maxPromptTokens) {
+      return { drop: { reason: "prompt_too_long", detail: `${Math.ceil(promptTokens)} tokens` } };
+    }
+    const candidate: Candidate = {
+      draft: { ...draft, tests: clean.tests },
+      split: draft.split ?? origin.split,
+      index: draft.index ?? line - 1,
+      prompt,
+      promptTokens,
+      removed: clean.removed,
+    };
+    return { draft, candidate };
   }
 
   /** Looks for the task among earlier rows and, for training, in the benchmarks. */

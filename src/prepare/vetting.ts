@@ -3,7 +3,7 @@
  * pass rate of a model's completions must lie in a band where there is something to learn.
  *
  * Running programs is slow, so problems are vetted in the order of the draw until enough have
- * passed; those beyond are never run.
+ * passed; those beyond are never run, and those without completions are never drawn.
  */
 import type { OnProgress } from "../core/progress.js";
 import type { Problem } from "../core/problem.js";
@@ -38,6 +38,8 @@ const MOST_SOLUTIONS = 3;
 /** Tries problems out. */
 export class Vetting {
   readonly #options: VettingOptions;
+  /** Ids that completions were found for, without the number that tells equal ids apart. */
+  readonly #profiled: ReadonlySet<string> | null;
   readonly report: VettingReport = {
     audited: 0,
     without_solution: 0,
@@ -46,6 +48,13 @@ export class Vetting {
 
   constructor(options: VettingOptions) {
     this.#options = options;
+    const ids = options.profile && [...options.profile.completions.keys()];
+    this.#profiled = ids && new Set([...ids, ...ids.map((id) => id.replace(/#\d+$/, ""))]);
+  }
+
+  /** Answers why a problem of this id need not be drawn; null where it can stand the trial. */
+  refuse(id: string): Drop | null {
+    return this.#profiled?.has(id) === false ? { reason: "no_profile" } : null;
   }
 
   /** Answers why a problem must be left out, or the problem, with its pass rate as a tag. */
@@ -108,34 +117,37 @@ const requestOf = (problem: Problem, completion: string, signal?: AbortSignal) =
   ...(signal && { signal }),
 });
 
-/** Vets problems in order until `limit` have passed; the rest are not run. */
+/** Vets problems, window after window, until `limit` have passed; the rest are not run. */
 export async function vetInOrder<T extends { problem: Problem; line: number }>(
-  entries: T[],
+  nextWindow: () => Promise<T[]>,
   vetting: Vetting,
   work: {
     limit: number;
+    /** Problems in all windows. */
+    total: number;
     onDrop: (line: number, drop: Drop) => void;
     onProgress?: OnProgress;
     signal?: AbortSignal;
   },
 ): Promise<T[]> {
   const kept: T[] = [];
-  for (const [index, entry] of entries.entries()) {
-    work.signal?.throwIfAborted();
-    if (kept.length >= work.limit) {
-      work.onDrop(entry.line, { reason: "not_sampled" });
-      continue;
+  const total = Math.min(work.total, work.limit);
+  let tried = 0;
+  while (kept.length < work.limit) {
+    const entries = await nextWindow();
+    if (entries.length === 0) break;
+    for (const entry of entries) {
+      work.signal?.throwIfAborted();
+      if (kept.length >= work.limit) {
+        work.onDrop(entry.line, { reason: "not_sampled" });
+        continue;
+      }
+      const result = await vetting.vet(entry.problem, work.signal);
+      if ("drop" in result) work.onDrop(entry.line, result.drop);
+      else kept.push({ ...entry, problem: result.problem });
+      const note = `${++tried} tried`;
+      work.onProgress?.({ label: "try out", done: kept.length, total, unit: "problems", note });
     }
-    const result = await vetting.vet(entry.problem, work.signal);
-    if ("drop" in result) work.onDrop(entry.line, result.drop);
-    else kept.push({ ...entry, problem: result.problem });
-    const total = Math.min(entries.length, work.limit);
-    work.onProgress?.({
-      label: "try out",
-      done: Math.min(index + 1, total),
-      total,
-      unit: "problems",
-    });
   }
   return kept;
 }

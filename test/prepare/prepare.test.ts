@@ -572,4 +572,53 @@ describe("prepare by trial", () => {
     const line = readFileSync(join(options.out, "train1.jsonl"), "utf8");
     expect(JSON.parse(line)).toMatchObject({ id: "good", tags: { pass_rate: "0.500" } });
   });
+
+  // Completions alternate so that every fourth problem lies in the band, whatever its place.
+  const byFourth = (count: number) => {
+    const right = "print(sum(map(int, input().split())))";
+    const numbers = Array.from({ length: count }, (_, index) => index);
+    const train = jsonl(
+      `fourths${count}.jsonl`,
+      numbers.map((index) => ({
+        id: `p${index}`,
+        source: "own",
+        prompt: [{ role: "user", content: `p${index}: add two numbers` }],
+        tests: { kind: "stdio", cases: [{ input: "1 2\n", output: "3\n" }] },
+      })),
+    );
+    const [pass, fail] = [right, "print(0)"].map((program) => `\`\`\`python\n${program}\n\`\`\``);
+    const path = jsonl(
+      `fourths${count}-completions.jsonl`,
+      numbers.map((index) => ({
+        problem_id: `p${index}`,
+        completions: index % 4 === 0 ? [pass, fail] : [fail],
+      })),
+    );
+    return optionsOf(train, { dedupe: "off", profile: { path, min: 0.2, max: 0.8 } });
+  };
+  const idsOf = (out: string, name: string) =>
+    readFileSync(join(out, name), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { id: string }).id);
+
+  test("goes on with further rows until the limit is reached", async () => {
+    const all = { ...byFourth(60), limit: null };
+    expect((await prepare(all)).splits.train).toMatchObject({ written: 15 });
+    const some = { ...byFourth(60), limit: 12 };
+    const { splits, warnings } = await prepare(some);
+    const { dropped = {}, written } = splits.train ?? {};
+    expect(written).toBe(12);
+    expect(warnings).toEqual([]);
+    expect((dropped.too_hard ?? 0) + (dropped.not_sampled ?? 0)).toBe(60 - 12);
+    // The same order of the draw, cut earlier.
+    expect(idsOf(some.out, "train12.jsonl")).toEqual(idsOf(all.out, "train15.jsonl").slice(0, 12));
+  });
+
+  test("says so where the rows end before the limit is reached", async () => {
+    const options = { ...byFourth(60), limit: 20 };
+    const { splits, warnings } = await prepare(options);
+    expect(splits.train).toMatchObject({ written: 15, dropped: { too_hard: 45 } });
+    expect(warnings).toEqual([expect.stringMatching(/limit is 20 problems.*15 of 60/)]);
+  });
 });
