@@ -11,11 +11,12 @@
  *      "question": "Write a function …", "solution": "def add(a, b): …",
  *      "test": "from solution import add\n\ndef test_small():\n    assert add(1, 2) == 3\n"}
  *
- * KodCode's tests are pytest functions; each becomes one test, and the import of the solution goes.
+ * KodCode's tests are pytest functions; pytest-file.ts makes tests of them.
  */
 import { optionalText, textField, textList } from "../fields.js";
 import type { Source } from "../source.js";
 import { calledName } from "./mbpp.js";
+import { splitPytest } from "./pytest-file.js";
 
 /** AceCode. */
 export const acecode: Source = {
@@ -52,7 +53,11 @@ export const kodcode: Source = {
   summary: "KodCode (KodCode/KodCode-V1)",
   columns: ["question_id", "question", "solution", "test"],
   read: (row, at) => {
-    const { setup, cases } = splitPytest(textField(row, "test", at));
+    const split = splitPytest(textField(row, "test", at));
+    if ("unsupported" in split) {
+      return { drop: { reason: "unsupported", detail: split.unsupported } };
+    }
+    const { setup, cases } = split;
     if (cases.length === 0) return { drop: { reason: "no_tests" } };
     const solution = textField(row, "solution", at);
     return {
@@ -76,22 +81,3 @@ export const kodcode: Source = {
     };
   },
 };
-
-/**
- * Splits a pytest file into its test functions, each with a call of itself, and the rest. Fixtures
- * and parametrised tests need pytest and are not supported: such a file has no cases.
- */
-export function splitPytest(test: string): { setup: string; cases: string[] } {
-  if (/^@pytest\./m.test(test)) return { setup: "", cases: [] };
-  const blocks = test.replaceAll("\r\n", "\n").split(/^(?=\S)/m);
-  const setup: string[] = [];
-  const cases: string[] = [];
-  for (const block of blocks) {
-    const name = /^def (test_\w+)\(\s*\)/.exec(block)?.[1];
-    if (name !== undefined) cases.push(`${block.trimEnd()}\n\n${name}()`);
-    else if (!/^(?:from solution import|import solution\b|import pytest\b)/.test(block)) {
-      setup.push(block);
-    }
-  }
-  return { setup: setup.join("").trim(), cases };
-}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RawRow, SourceRow } from "../source.js";
-import { splitPytest } from "./asserts.js";
 import { stripAnswerInstructions } from "./eurus.js";
+import { splitPytest } from "./pytest-file.js";
 import { detectSource } from "./table.js";
 
 const at = { path: "rows.jsonl", line: 3 };
@@ -122,6 +122,22 @@ describe("a row of", () => {
     });
   });
 
+  test("KodCode is its test functions, or left out with what they need", () => {
+    const row = {
+      question_id: "1",
+      question: "Halve.",
+      solution: "def half(x): return x / 2",
+      test: "from solution import half\n\ndef test_a():\n    assert half(2) == 1\n",
+    };
+    const { name, result } = read(row);
+    expect(name).toBe("kodcode");
+    expect(draftOf(result).tests).toMatchObject({ kind: "assert", entryPoint: "half", setup: "" });
+    const test = "@pytest.fixture\ndef x(): return 1\n\ndef test_a(x):\n    assert half(x)\n";
+    expect(read({ ...row, test }).result).toEqual({
+      drop: { reason: "unsupported", detail: "pytest.fixture" },
+    });
+  });
+
   test("GSM8K is its stated number", () => {
     const { result } = read({ question: "How many?", answer: "<<1000+1=1001>>\n#### 1,001" });
     expect(draftOf(result).tests).toEqual({ kind: "answer", answer: "1001" });
@@ -129,8 +145,14 @@ describe("a row of", () => {
 });
 
 describe("splitPytest", () => {
+  const split = (file: string) => {
+    const result = splitPytest(file);
+    if ("unsupported" in result) throw new Error(result.unsupported);
+    return result;
+  };
+
   test("makes one test of each function, with what they share before them", () => {
-    const { setup, cases } = splitPytest(
+    const { setup, cases } = split(
       "import pytest\nfrom solution import f\n\nBIG = 10\n\ndef test_a():\n    assert f(1) == 1\n\ndef test_b():\n    assert f(BIG) == 10\n",
     );
     expect(setup).toBe("BIG = 10");
@@ -140,9 +162,55 @@ describe("splitPytest", () => {
     ]);
   });
 
-  test("takes no test from a file that needs pytest itself", () => {
-    const file = '@pytest.mark.parametrize("x", [1])\ndef test_a(x):\n    assert x\n';
-    expect(splitPytest(file).cases).toEqual([]);
+  test("takes away imports of the solution over several lines and inside of functions", () => {
+    const { setup, cases } = split(
+      "from solution import (\n    f,\n    g,\n)\n\ndef test_a():\n    from solution import f\n    assert f(1) == 1\n",
+    );
+    expect(setup).toBe("");
+    expect(cases).toEqual(["def test_a():\n    pass\n    assert f(1) == 1\n\ntest_a()"]);
+  });
+
+  test("gives the set-up what stands for pytest's raises and approx, and only where they are used", () => {
+    const { setup } = split(
+      "from pytest import approx\n\ndef test_a():\n    assert f(1) == approx(1)\n",
+    );
+    expect(setup).toMatch(/^class pytest:$/m);
+    expect(setup).toMatch(/^approx = pytest\.approx$/m);
+    expect(setup).not.toContain("raises = pytest.raises\n");
+  });
+
+  test("leaves out what runs the file by itself", () => {
+    const { setup } = split(
+      'def test_a():\n    assert f(1)\n\nif __name__ == "__main__":\n    pytest.main()\n',
+    );
+    expect(setup).toBe("");
+  });
+
+  test.each([
+    ['@pytest.mark.parametrize("x", [1])\ndef test_a(x):\n    assert x\n', "pytest.mark"],
+    ["from pytest import fixture\n\ndef test_a():\n    assert 1\n", "pytest.fixture"],
+    ["import pytest as pt\n\ndef test_a():\n    assert 1\n", "import pytest as pt"],
+    ["import solution\n\ndef test_a():\n    assert solution.f(1)\n", "import solution"],
+    [
+      "from solution import f as g\n\ndef test_a():\n    assert g(1)\n",
+      "from solution import f as g",
+    ],
+    [
+      "def test_a():\n    with pytest.raises(OwnError):\n        f(1)\n",
+      "pytest.raises(OwnError):",
+    ],
+    ["def test_a():\n    pytest.raises(ValueError, f, 1)\n", "pytest.raises(ValueError, f, 1)"],
+    [
+      "def test_a():\n    with pytest.raises(ValueError) as e:\n        f(1)\n    assert e.value.code == 1\n",
+      "value.code of an exception",
+    ],
+  ])("says what no program could pass: %j", (file, unsupported) => {
+    expect(splitPytest(file)).toEqual({ unsupported });
+  });
+
+  test("takes a variable that is called solution for what it is", () => {
+    const file = "def test_a():\n    solution = Solution()\n    assert solution.f(1) == 1\n";
+    expect(split(file).cases).toHaveLength(1);
   });
 });
 
