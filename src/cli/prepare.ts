@@ -9,8 +9,9 @@ import { type Flags, optionsOf } from "./prepare-options.js";
 import { openProgress } from "./progress.js";
 
 const HELP = `
-The data set is a file (.parquet, .jsonl, .jsonl.gz, .json) or a hub id (owner/name, owner/name@revision;
-token from HF_TOKEN, base URL from HF_ENDPOINT). With --show it is a prepared folder or problem file.`;
+The data set is a file (.parquet, .jsonl, .jsonl.gz, .json) or a hub id (owner/name, with :configuration
+and @revision where wanted; token from HF_TOKEN, base URL from HF_ENDPOINT). With --show it is a prepared
+folder or problem file.`;
 
 /** Defines the command. */
 export function define(command: Command): void {

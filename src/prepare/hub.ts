@@ -10,6 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { datasetInfo, downloadFile, listFiles, type RepoDesignation } from "@huggingface/hub";
 import { ConfigError, DataError } from "../core/errors.js";
 import type { OnProgress } from "../core/progress.js";
+import { chooseFiles, type HubId, parseHubId } from "./hub-files.js";
 import type { Split } from "./source.js";
 
 /** How the hub is reached. */
@@ -28,30 +29,25 @@ export interface HubFiles {
   paths: string[];
 }
 
-const ID = /^([\w.-]+\/[\w.-]+)(?:@([\w./-]+))?$/;
 const ROW_FILE = /\.(?:parquet|jsonl(?:\.gz)?|json)$/;
-// How the files of a split are named, by habit.
-const SPLIT_NAMES: Record<Split, RegExp> = {
-  train: /(?:^|[^a-z])train(?:[^a-z]|$)/i,
-  validation: /(?:^|[^a-z])(?:validation|valid|val|dev|test)(?:[^a-z]|$)/i,
-};
 
 /** True for text that names a data set of the hub and no file here. */
 export function isHubId(text: string): boolean {
-  return ID.test(text) && !existsSync(text) && !ROW_FILE.test(text);
+  return parseHubId(text) !== null && !existsSync(text) && !ROW_FILE.test(text);
 }
 
 /**
  * Downloads the files of one split, unless they are in the cache.
  *
- * @throws {ConfigError} if the hub cannot be reached, refuses, or has no such data set or split.
+ * @throws {ConfigError} if the hub cannot be reached, refuses, or has no such data set or split, or
+ * several configurations of it and none is named.
  */
 export function fetchSplit(
   id: string,
   split: Split,
   access: HubAccess & { onProgress?: OnProgress },
 ): Promise<HubFiles> {
-  return fetchChosen(id, (files) => chooseFiles(files, split, id), access);
+  return fetchChosen(id, (files, asked) => chooseFiles(files, split, asked), access);
 }
 
 /**
@@ -81,10 +77,12 @@ interface HubFile {
 
 async function fetchChosen(
   id: string,
-  choose: (files: HubFile[]) => HubFile[],
+  choose: (files: HubFile[], asked: HubId) => HubFile[],
   access: HubAccess & { onProgress?: OnProgress },
 ): Promise<HubFiles> {
-  const [, name, asked] = ID.exec(id) ?? [];
+  const asked = parseHubId(id);
+  if (asked === null) throw new ConfigError(`expected a hub id like owner/name, found ${id}`);
+  const { name } = asked;
   const common = {
     hubUrl: access.url,
     ...(access.token !== null && { accessToken: access.token }),
@@ -93,7 +91,7 @@ async function fetchChosen(
     const info = await datasetInfo({
       name,
       additionalFields: ["sha"],
-      ...(asked !== undefined && { revision: asked }),
+      ...(asked.revision !== null && { revision: asked.revision }),
       ...common,
     });
     const revision = info.sha;
@@ -103,7 +101,7 @@ async function fetchChosen(
       const { path, size, type } = file;
       if (type === "file" && ROW_FILE.test(path)) files.push({ path, size });
     }
-    const wanted = choose(files);
+    const wanted = choose(files, asked);
     const folder = join(access.cacheDir, name.replace("/", "--"), revision);
     const paths: string[] = [];
     for (const file of wanted) {
@@ -119,18 +117,6 @@ async function fetchChosen(
     if (cause instanceof ConfigError || cause instanceof DataError) throw cause;
     throw new ConfigError(explain(id, access, cause as Error & { statusCode?: number }), { cause });
   }
-}
-
-function chooseFiles<T extends { path: string }>(files: T[], split: Split, id: string): T[] {
-  const named = files.filter(({ path }) => SPLIT_NAMES[split].test(path));
-  const ending = named.some(({ path }) => path.endsWith(".parquet")) ? ".parquet" : "";
-  const chosen = named.filter(({ path }) => path.endsWith(ending));
-  if (chosen.length > 0) return chosen.sort((a, b) => (a.path < b.path ? -1 : 1));
-  const found = files.map(({ path }) => path).join(", ") || "none";
-  throw new ConfigError(
-    `data set ${id} has no ${split} file that can be told by its name; its files of rows: ${found}. ` +
-      "Download the right one and give its path",
-  );
 }
 
 /** Downloads into a partial file, from where it ends, and names it when it is whole. */

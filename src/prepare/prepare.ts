@@ -13,7 +13,7 @@
  *     manifest.json                          inputs, rules, counts, hashes
  */
 import type { OnProgress } from "../core/progress.js";
-import { countTests } from "../core/problem.js";
+import { countTests, type Problem } from "../core/problem.js";
 import { createVerifier } from "../verify/verify.js";
 import { type Benchmark, loadBenchmark } from "./benchmarks.js";
 import { drawCard, type SplitNumbers } from "./data-card.js";
@@ -31,7 +31,7 @@ import { readCompletions, vetInOrder, Vetting } from "./vetting.js";
 
 /** What `prepare` is asked for. */
 export interface PrepareOptions {
-  /** A file of rows, or a data set of the hub: `owner/name`, `owner/name@revision`. */
+  /** A file of rows, or a data set of the hub: `owner/name[:configuration][@revision]`. */
   train: string;
   /** The same for validation; null for none. */
   validation: string | null;
@@ -178,6 +178,7 @@ async function prepareSplits(inputs: Input[], work: Work) {
   for (const input of inputs) {
     const { rows, written } = await prepareSplit(input, work);
     const problems = written.map(({ problem }) => problem);
+    if (input.split === "train") work.warnings.push(...warnOfTestSplit(problems));
     const name = input.split === "train" ? `train${problems.length}` : "validation";
     outputs.push(...writeProblems(work.stage, name, problems));
     splits[input.split] = summarise(rows, work.drops.counts(input.split), written);
@@ -263,6 +264,16 @@ async function tryOut(
     );
   }
   return written;
+}
+
+/** Training on a test set makes every later score on it worthless, and nothing else shows it. */
+function warnOfTestSplit(problems: readonly Problem[]): string[] {
+  const count = problems.filter(({ tags }) => tags?.["split"] === "test").length;
+  if (count === 0) return [];
+  return [
+    `train: ${count} of ${problems.length} problems are of their data set's test split; leave them ` +
+      "out by --against (for MBPP: --against mbpp=FILE with this file) or give a file without them",
+  ];
 }
 
 function manifestOptions(options: PrepareOptions): Manifest["options"] {

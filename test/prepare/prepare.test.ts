@@ -259,6 +259,22 @@ describe("prepare", () => {
 });
 
 describe("prepare against benchmarks", () => {
+  withData("warns of a test split in training, which --against leaves out", async () => {
+    const mbpp = join(data, "mbpp.jsonl");
+    const { splits, warnings } = await prepare(optionsOf(mbpp, { limit: null, dedupe: "off" }));
+    expect(splits.train).toMatchObject({ rows: 974, written: 973 });
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^train: \d+ of 973 problems are of their data set's test split; leave/,
+      ),
+    ]);
+    const against = await prepare(
+      optionsOf(mbpp, { limit: null, dedupe: "off", against: [`mbpp=${mbpp}`] }),
+    );
+    expect(against.warnings).toEqual([]);
+    expect(against.splits.train?.written).toBeGreaterThan(400);
+  });
+
   withData("finds MBPP's test set in a training file, and none of its training set", async () => {
     const rows = readFileSync(join(data, "mbpp.jsonl"), "utf8").trim().split("\n");
     const parsed = rows.map((line) => JSON.parse(line) as { task_id: number; text: string });
