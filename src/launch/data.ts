@@ -1,10 +1,10 @@
 /** Problem files as the parquet files that veRL reads. */
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ConfigError, DataError } from "../core/errors.js";
-import { type Problem, problemSchema } from "../core/problem.js";
-import { readJsonl } from "../formats/jsonl.js";
+import { ConfigError } from "../core/errors.js";
+import type { Problem } from "../core/problem.js";
 import { openParquet } from "../formats/parquet.js";
+import { readProblemFiles } from "../formats/problems.js";
 import { createVerlParquet, toVerlRow } from "../formats/verl-rows.js";
 
 /** A file for veRL with what it holds. */
@@ -19,7 +19,7 @@ export interface PreparedFile {
  * Makes one parquet file of problem files; a single parquet file is used as it is.
  *
  * @throws {ConfigError} if the files are of several kinds.
- * @throws {DataError} if a line is no problem.
+ * @throws {DataError} if a line is no problem, an id occurs twice or there is none.
  */
 export async function prepareFile(files: string[], out: string): Promise<PreparedFile> {
   const parquet = files.filter((path) => path.endsWith(".parquet"));
@@ -37,16 +37,9 @@ export async function prepareFile(files: string[], out: string): Promise<Prepare
   const writer = createVerlParquet(out);
   const problems = new Map<string, Problem>();
   try {
-    for (const path of files) {
-      for await (const { value, line } of readJsonl(path)) {
-        const parsed = problemSchema.safeParse(value);
-        if (!parsed.success) {
-          const [{ path: at, message }] = parsed.error.issues;
-          throw new DataError(`not a problem: ${at.join(".")}: ${message}`, { path, line });
-        }
-        problems.set(parsed.data.id, parsed.data);
-        writer.write(toVerlRow(parsed.data));
-      }
+    for await (const { problem } of readProblemFiles(files)) {
+      problems.set(problem.id, problem);
+      writer.write(toVerlRow(problem));
     }
     const rows = writer.rowCount;
     await writer.finish();

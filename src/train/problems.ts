@@ -4,8 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Config } from "../config/schema.js";
 import { fileList } from "../config/settings.js";
 import { ConfigError, DataError } from "../core/errors.js";
-import { type Problem, problemSchema } from "../core/problem.js";
-import { readJsonl } from "../formats/jsonl.js";
+import { type PlacedProblem, readProblemFiles } from "../formats/problems.js";
 import type { Tokenizer } from "../model/tokenizer.js";
 import { sampleIndices } from "./data-order.js";
 import type { Prompt } from "./rollout.js";
@@ -69,13 +68,10 @@ export async function loadPrompts(
   if (files.length === 0) {
     throw new ConfigError(`${limits.key}: expected a problem file, found nothing`);
   }
+  const found: PlacedProblem[] = [];
+  for await (const placed of readProblemFiles(files)) found.push(placed);
   const hash = createHash("sha256");
-  const found: { problem: Problem; path: string; line: number }[] = [];
-  for (const path of files) {
-    found.push(...(await readProblems(path, limits.key)));
-    hash.update(await readFile(path));
-  }
-  assertDistinct(found);
+  for (const path of files) hash.update(await readFile(path));
   const { maxSamples, shuffle, seed } = limits;
   const chosen = sampleIndices(found.length, maxSamples, { shuffle, seed, name: limits.key });
   const prompts: Prompt[] = [];
@@ -99,32 +95,4 @@ export async function loadPrompts(
   // Which of them are left decides their order, and so every batch.
   for (const { problem } of prompts) hash.update(problem.id);
   return { prompts, dropped, hash: hash.digest("hex") };
-}
-
-async function readProblems(path: string, key: string) {
-  if (path.endsWith(".parquet")) {
-    throw new ConfigError(
-      `${key}: expected problem JSONL, found ${path}; \`rlvr prepare\` writes it beside the parquet`,
-    );
-  }
-  const problems: { problem: Problem; path: string; line: number }[] = [];
-  for await (const { line, value } of readJsonl(path)) {
-    const parsed = problemSchema.safeParse(value);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new DataError(`no problem: ${issue.path.join(".")}: ${issue.message}`, { path, line });
-    }
-    problems.push({ problem: parsed.data, path, line });
-  }
-  return problems;
-}
-
-function assertDistinct(found: readonly { problem: Problem; path: string; line: number }[]): void {
-  const seen = new Set<string>();
-  for (const { problem, path, line } of found) {
-    if (seen.has(problem.id)) {
-      throw new DataError(`problem id ${problem.id} stands twice`, { path, line });
-    }
-    seen.add(problem.id);
-  }
 }

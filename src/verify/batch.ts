@@ -1,9 +1,10 @@
 /** Many completions at once: read from files, judged in parallel, counted. */
 import { DataError, SandboxError } from "../core/errors.js";
-import { type Problem, problemSchema } from "../core/problem.js";
+import type { Problem } from "../core/problem.js";
 import type { OnProgress } from "../core/progress.js";
 import type { VerdictKind } from "../core/verdict.js";
 import { readJsonl } from "../formats/jsonl.js";
+import { readProblemFiles } from "../formats/problems.js";
 import type { Verifier, VerifyResult } from "./verifier.js";
 
 /** One completion and the problem it answers. */
@@ -32,23 +33,11 @@ export interface BatchSummary {
 /**
  * Reads a problem file.
  *
- * @throws {DataError} if a line is no problem or an id occurs twice.
+ * @throws {DataError} if a line is no problem, an id occurs twice or there is none.
  */
 export async function readProblems(path: string): Promise<Map<string, Problem>> {
   const problems = new Map<string, Problem>();
-  for await (const { line, value } of readJsonl(path)) {
-    const parsed = problemSchema.safeParse(value);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      const field = issue.path.join(".") || "the record";
-      const cure = "rlvr prepare turns data sets into problems";
-      throw new DataError(`not a problem: ${field}: ${issue.message}; ${cure}`, { path, line });
-    }
-    const { id } = parsed.data;
-    if (problems.has(id)) throw new DataError(`the id ${id} occurs twice`, { path, line });
-    problems.set(id, parsed.data);
-  }
-  if (problems.size === 0) throw new DataError("expected problems, found an empty file", { path });
+  for await (const { problem } of readProblemFiles([path])) problems.set(problem.id, problem);
   return problems;
 }
 

@@ -43,7 +43,10 @@ beforeEach(() => {
     prompt: [{ role: "user", content: "Print the sum." }],
     tests: { kind: "stdio", cases: [{ input: "1 2\n", output: "3\n" }] },
   };
-  writeFileSync(join(dir, "train.jsonl"), (JSON.stringify(problem) + "\n").repeat(128));
+  const lines = Array.from({ length: 128 }, (_, index) => {
+    return JSON.stringify({ ...problem, id: `sum/${index + 1}` }) + "\n";
+  });
+  writeFileSync(join(dir, "train.jsonl"), lines.join(""));
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -61,7 +61,10 @@ async function run({ fake = {}, overrides = [], options = {} }: Settings) {
   const { ground_truth: gts } = toVerlRow(problem).reward_model;
   const rows = [1, 2, 3, 4].map((n) => ({ output: `\`\`\`python\nprint(${n})\n\`\`\``, gts }));
   process.env.FAKE_VERL = JSON.stringify({ rows, ...fake });
-  writeFileSync(join(dir, "train.jsonl"), (JSON.stringify(problem) + "\n").repeat(128));
+  const lines = Array.from({ length: 128 }, (_, index) => {
+    return JSON.stringify({ ...problem, id: `sum/${index + 1}` }) + "\n";
+  });
+  writeFileSync(join(dir, "train.jsonl"), lines.join(""));
   const resolved = resolveConfig({
     preset: "qwen2.5-coder-0.5b-1gpu",
     overrides: [

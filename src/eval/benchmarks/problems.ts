@@ -2,22 +2,15 @@
  * Problem files of our own format (see core/problem.ts): any file, and the starter problems held
  * out from training. Their prompts are asked as they stand.
  */
-import { DataError } from "../../core/errors.js";
-import { type Problem, problemSchema } from "../../core/problem.js";
+import { ConfigError } from "../../core/errors.js";
+import type { Problem } from "../../core/problem.js";
+import { parseProblem } from "../../formats/problems.js";
 import type { Row } from "../rows.js";
 import { CHAT_STYLE } from "../style.js";
-import { ConfigError } from "../../core/errors.js";
 import type { Benchmark } from "./benchmark.js";
 
-function toProblems(rows: readonly Row[], path: string): Problem[] {
-  return rows.map((row, index) => {
-    const problem = problemSchema.safeParse(row);
-    if (problem.success) return problem.data;
-    const issue = problem.error.issues[0];
-    const field = issue.path.join(".") || "the record";
-    throw new DataError(`not a problem: ${field}: ${issue.message}`, { path, line: index + 1 });
-  });
-}
+const toProblems = (rows: readonly Row[], path: string): Problem[] =>
+  rows.map((row, index) => parseProblem(row, { path, line: index + 1 }));
 
 function define(name: string, about: string, maxTokens: number): Benchmark {
   return {

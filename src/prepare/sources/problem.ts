@@ -10,9 +10,7 @@
  *
  * The prompt is kept; a template does not touch it.
  */
-import { z } from "zod";
-import { DataError } from "../../core/errors.js";
-import { problemSchema } from "../../core/problem.js";
+import { parseProblem } from "../../formats/problems.js";
 import type { Draft, Source } from "../source.js";
 
 /** Problem JSONL. */
@@ -21,11 +19,8 @@ export const problem: Source = {
   summary: "our own problem files, one problem a line",
   columns: ["id", "source", "prompt", "tests"],
   read: (row, at) => {
-    const parsed = problemSchema.safeParse(row);
-    if (!parsed.success) {
-      throw new DataError(`is not a problem: ${z.prettifyError(parsed.error)}`, at);
-    }
-    const { id, source, prompt, tests, language, limits, compare, solutions, tags } = parsed.data;
+    const parsed = parseProblem(row, at);
+    const { id, source, prompt, tests, language, limits, compare, solutions, tags } = parsed;
     const user = prompt.find((message) => message.role === "user") ?? prompt[0];
     const index = Number(tags?.["index"] ?? NaN);
     const draft: Draft = {
