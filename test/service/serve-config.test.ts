@@ -66,7 +66,7 @@ test("without a file they are the defaults, and a flag comes before the file", a
 
 test("a file that is not there, or has a key that is none, starts nothing", async () => {
   await expect(serve("--config", join(dir, "none.yaml"))).rejects.toThrow(
-    /ended with 2: rlvr: expected a config file, found .*none\.yaml, which is not readable/,
+    /ended with 2: rlvr: expected a config file, found .*none\.yaml: there is no such file/,
   );
   const wrong = join(dir, "wrong.yaml");
   writeFileSync(wrong, "verifier: { time_limit: 3 }\n");
