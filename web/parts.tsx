@@ -1,5 +1,6 @@
 /** Small pieces that several pages draw. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { RunSummary } from "../src/report/run-store.js";
 import type { Loaded } from "./load.js";
 
@@ -103,18 +104,33 @@ export function RunHeader({
   );
 }
 
-/** Copies a text, and says so. */
+/** Copies a text, and says so; where the browser lends no clipboard, the text stands there selected. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const copy = (event: MouseEvent) => {
-    const button = event.currentTarget as HTMLButtonElement;
-    void navigator.clipboard.writeText(text).then(() => {
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = label), 1200);
-    });
+  const [isShown, setIsShown] = useState(false);
+  const copy = async (button: HTMLButtonElement) => {
+    try {
+      // Pages over plain HTTP from another machine have no clipboard: writing to it throws here.
+      await navigator.clipboard.writeText(text);
+    } catch {
+      setIsShown(true);
+      return;
+    }
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = label), 1200);
   };
   return (
-    <button onClick={copy} title={text}>
-      {label}
-    </button>
+    <>
+      <button onClick={(event) => void copy(event.currentTarget)} title={text}>
+        {label}
+      </button>
+      {isShown && (
+        <input class="copied" aria-label={label} readOnly value={text} ref={selectWhole} />
+      )}
+    </>
   );
+}
+
+function selectWhole(field: HTMLInputElement | null): void {
+  field?.focus();
+  field?.select();
 }

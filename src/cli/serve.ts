@@ -9,7 +9,7 @@ import { judgingSettings, verifierSettings } from "../config/settings.js";
 import { RunStore } from "../report/run-store.js";
 import { mountDashboard } from "../service/dashboard.js";
 import { mountRunRoutes } from "../service/run-api.js";
-import { startService } from "../service/server.js";
+import { isEveryAddress, startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import type { IsolationLevel } from "../verify/sandbox.js";
@@ -113,6 +113,10 @@ async function run(flags: Flags, command: Command): Promise<void> {
     );
   }
   process.stderr.write(`rlvr: serving on ${address} (isolation ${sandbox.level})\n`);
+  if (flags.socket === undefined && isEveryAddress(flags.host)) {
+    const { hostname } = new URL(service.url);
+    warn(`from other machines: the same address with this machine's name for ${hostname}`);
+  }
   await stopped;
   process.stderr.write("rlvr: finishing what was accepted\n");
   await service.close();

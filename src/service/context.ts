@@ -9,7 +9,7 @@ import type { ServiceMetrics } from "./metrics.js";
 export interface ServiceOptions {
   /** Bearer token that every route but /healthz asks for; null asks for none. */
   token: string | null;
-  /** Token that browsers need to run code; null keeps them from it. */
+  /** Token that the dashboard's pages send; null keeps browsers from running code. */
   pageToken: string | null;
   /** Largest request body, in bytes. */
   maxBodyBytes: number;

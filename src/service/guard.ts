@@ -1,7 +1,8 @@
 /**
- * Who may ask: a bearer token where one is set; on loopback only requests that name loopback as
- * their host, so that no web page can reach the service by pointing its own name at 127.0.0.1; and
- * from a browser nothing that runs code without the page's token, whatever page it comes from.
+ * Who may ask: a bearer token where one is set, or the page's token for what the dashboard asks; on
+ * loopback only requests that name loopback as their host, so that no web page can reach the
+ * service by pointing its own name at 127.0.0.1; and from a browser nothing that runs code without
+ * the page's token, whatever page it comes from.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Context, MiddlewareHandler } from "hono";
@@ -18,7 +19,10 @@ export function isLoopback(host: string): boolean {
 export interface GuardOptions {
   /** Asked of everyone but for /healthz; null asks nobody. */
   token: string | null;
-  /** Asked of browsers that want to run code; null lets no browser do so. */
+  /**
+   * Asked of browsers that want to run code; null lets no browser do so. It also opens what the
+   * dashboard reads where a token is set, and nothing that other trainers ask.
+   */
   pageToken: string | null;
   /** The address listened on; null for a socket or in-process use. */
   host: string | null;
@@ -37,20 +41,29 @@ export function guard({ token, pageToken, host }: GuardOptions): MiddlewareHandl
     }
     const given = c.req.header("authorization");
     const isKnown = token !== null && isToken(given, token);
-    if (token !== null && !isKnown && !isOpen(c.req.method, c.req.path)) {
-      c.header("www-authenticate", "Bearer");
-      return unauthorized(c, "expected the service's bearer token");
-    }
+    const isPage = pageToken !== null && isToken(given, pageToken);
     // Only browsers send Origin, and no page can leave it out of a request that could run code.
     const isBrowser = c.req.header("origin") !== undefined;
-    if (c.req.method === "POST" && isBrowser && !isKnown) {
-      if (pageToken === null || !isToken(given, pageToken)) {
-        return unauthorized(c, "expected the token that the service printed with its address");
+    if (token !== null && !isKnown && !isOpen(c.req.method, c.req.path)) {
+      const isOfPage = isPageRoute(c.req.method, c.req.path, isBrowser);
+      if (!isOfPage || !isPage) {
+        c.header("www-authenticate", "Bearer");
+        return unauthorized(c, isOfPage ? PAGE_TOKEN : "the service's bearer token");
       }
+    }
+    if (c.req.method === "POST" && isBrowser && !isKnown && !isPage) {
+      return unauthorized(c, PAGE_TOKEN);
     }
     await next();
     return undefined;
   };
+}
+
+const PAGE_TOKEN = "the token that the service printed with its address";
+
+/** What the dashboard asks: the runs, and judging from its own pages. */
+function isPageRoute(method: string, path: string, isBrowser: boolean): boolean {
+  return method === "GET" ? path.startsWith("/api/") : path === "/verify" && isBrowser;
 }
 
 /** The state, and the dashboard's own files, which hold nothing of a run. */
@@ -58,11 +71,11 @@ function isOpen(method: string, path: string): boolean {
   return path === "/healthz" || (method === "GET" && /^\/($|assets\/|icon\.svg$)/.test(path));
 }
 
-function unauthorized(c: Context, message: string): Response {
+function unauthorized(c: Context, expected: string): Response {
   return sendRefusal(c, {
     status: 401,
     retryAfter: null,
-    body: { error: "unauthorized", message },
+    body: { error: "unauthorized", message: `expected ${expected}` },
   });
 }
 

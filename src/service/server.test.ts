@@ -142,6 +142,11 @@ describe("POST /verify", () => {
     ["no completion", { problem }, /exactly one/],
     ["a wrong type", { problem, completion: 5 }, /body\.completion/],
     ["deep JSON", "[".repeat(200_000), /body/],
+    [
+      "a time limit beyond all programs",
+      { problem: { ...problem, limits: { timeMs: Number.MAX_SAFE_INTEGER } }, completion: "x" },
+      /body\.problem\.limits\.timeMs/,
+    ],
   ])("answers 422 to %s and says where", async (_, body, message) => {
     const response = await post({}, "/verify", body);
     expect(response.status).toBe(422);
@@ -200,6 +205,27 @@ describe("POST /run_code", () => {
     expect(answer).toMatchObject({ status, run_result: result, compile_result: null });
   });
 
+  test.each([
+    ["memory_limit_MB", 1e15],
+    ["run_timeout", 1e300],
+    ["run_timeout", 3601],
+    ["compile_timeout", 1e300],
+  ])("%s %d is refused by its name", async (field, value) => {
+    const response = await post({}, "/run_code", { code: "x", [field]: value });
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain(`body.${field}`);
+  });
+
+  test("rounds a share of a megabyte up to bytes", async () => {
+    const limits: ProgramJob["limits"][] = [];
+    const run = async (job: ProgramJob) => {
+      limits.push(job.limits);
+      return [outcome];
+    };
+    await post({ run }, "/run_code", { code: "x", memory_limit_MB: 512.3 });
+    expect(limits[0].memoryBytes).toBe(Math.ceil(512.3 * 2 ** 20));
+  });
+
   test("a compile error stands in compile_result, with no run", async () => {
     const answer = await (
       await post({ run: run({ kind: "compile_error" }) }, "/run_code", { code: "x" })
@@ -250,6 +276,34 @@ describe("guards", () => {
     const authorization = "Bearer page";
     expect((await post(fakes, "/verify", body, { ...origin, authorization })).status).toBe(200);
     expect((await post(fakes, "/verify", body)).status).toBe(200);
+  });
+
+  describe("with a token set, the page's token", () => {
+    const fakes = { options: { token: "secret", pageToken: "page" } };
+    const authorization = "Bearer page";
+    const origin = "http://node1:8710";
+    const ask = (path: string, headers: Record<string, string>) => {
+      const { app } = createApp(partsOf(fakes), "0.0.0.0");
+      app.get("/api/runs", (c) => c.json({ runs: [] }));
+      return app.request(`http://node1:8710${path}`, { headers: { host: "node1:8710", ...headers } });
+    };
+
+    test("opens what the dashboard reads", async () => {
+      expect((await ask("/api/runs", { authorization })).status).toBe(200);
+      const refused = await ask("/api/runs", { authorization: "Bearer wrong" });
+      expect(refused.status).toBe(401);
+      expect(await refused.text()).toMatch(/printed with its address/);
+    });
+
+    test("judges for the page, and not for another trainer", async () => {
+      const body = { problem, completion: "x" };
+      expect((await post(fakes, "/verify", body, { authorization, origin })).status).toBe(200);
+      expect((await post(fakes, "/verify", body, { authorization })).status).toBe(401);
+      for (const path of ["/reward", "/run_code"]) {
+        expect((await post(fakes, path, body, { authorization, origin })).status).toBe(401);
+      }
+      expect((await ask("/metrics", { authorization, origin })).status).toBe(401);
+    });
   });
 
   test("on loopback a foreign Host header is refused", async () => {

@@ -39,7 +39,7 @@ export type Listen = { host: string; port: number } | { socket: string };
 
 /** A service that listens. */
 export interface RunningService {
-  /** Base URL, or `unix:PATH`. */
+  /** Base URL that this machine can open, or `unix:PATH`. */
   url: string;
   /** Refuses what is new, finishes what was accepted, then closes. */
   close(): Promise<void>;
@@ -187,7 +187,14 @@ function bind(server: Server, listen: Listen): Promise<void> {
   });
 }
 
+/** No browser opens the address that stands for all of them; loopback is one of them. */
+const LOOPBACK_OF_ALL: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** True for an address that stands for all of this machine's. */
+export const isEveryAddress = (host: string): boolean => Object.hasOwn(LOOPBACK_OF_ALL, host);
+
 function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const name = LOOPBACK_OF_ALL[host] ?? host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
