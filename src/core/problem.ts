@@ -83,6 +83,11 @@ const testsSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("answer"), answer: z.string() }),
 ]);
 
+/** Longest time per test. Walls are up to three times it, and the sandbox measures up to 71 minutes. */
+const MOST_TIME_MS = 20 * 60_000;
+/** More memory than machines have; beyond it stand mistakes of unit. */
+const MOST_MEMORY_BYTES = 2 ** 44;
+
 /** One task. `id` is stable: it stands in rollouts, reports and the veRL parquet. */
 export const problemSchema = z.strictObject({
   id: z.string().min(1),
@@ -95,8 +100,8 @@ export const problemSchema = z.strictObject({
   /** Limits per test; absent means the run's own. */
   limits: z
     .strictObject({
-      timeMs: z.number().int().positive().optional(),
-      memoryBytes: z.number().int().positive().optional(),
+      timeMs: z.number().int().positive().max(MOST_TIME_MS).optional(),
+      memoryBytes: z.number().int().positive().max(MOST_MEMORY_BYTES).optional(),
     })
     .optional(),
   compare: compareRuleSchema.optional(),

@@ -85,7 +85,7 @@ function limitsOf(body: RunCodeBody): SandboxLimits {
   return {
     cpuMs: runMs,
     wallMs: runMs,
-    memoryBytes: megabytes > 0 ? megabytes * 2 ** 20 : DEFAULT_MEMORY_BYTES,
+    memoryBytes: megabytes > 0 ? Math.ceil(megabytes * 2 ** 20) : DEFAULT_MEMORY_BYTES,
     outputBytes: OUTPUT_BYTES,
   };
 }

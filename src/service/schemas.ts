@@ -77,14 +77,20 @@ export const rewardResponseSchema = z.object({
   infra_error: z.number(),
 });
 
+/** The sandbox measures times up to 71 minutes. */
+const MOST_SECONDS = 3600;
+/** More memory than machines have. */
+const MOST_MEGABYTES = 2 ** 24;
+const secondsSchema = z.number().positive().max(MOST_SECONDS).nullish();
+
 /** `POST /run_code` as SandboxFusion's clients send it; unknown fields are ignored. */
 export const runCodeRequestSchema = z.looseObject({
   code: z.string(),
   language: z.string().nullish(),
   stdin: z.string().nullish(),
-  compile_timeout: z.number().positive().nullish(),
-  run_timeout: z.number().positive().nullish(),
-  memory_limit_MB: z.number().nullish(),
+  compile_timeout: secondsSchema,
+  run_timeout: secondsSchema,
+  memory_limit_MB: z.number().max(MOST_MEGABYTES).nullish(),
   files: z.record(z.string(), z.string().nullable()).nullish(),
   fetch_files: z.array(z.string()).nullish(),
 });

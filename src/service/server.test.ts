@@ -285,7 +285,9 @@ describe("guards", () => {
     const ask = (path: string, headers: Record<string, string>) => {
       const { app } = createApp(partsOf(fakes), "0.0.0.0");
       app.get("/api/runs", (c) => c.json({ runs: [] }));
-      return app.request(`http://node1:8710${path}`, { headers: { host: "node1:8710", ...headers } });
+      return app.request(`http://node1:8710${path}`, {
+        headers: { host: "node1:8710", ...headers },
+      });
     };
 
     test("opens what the dashboard reads", async () => {

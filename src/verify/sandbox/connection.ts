@@ -110,11 +110,17 @@ export class ServerConnection {
     return this.#jobs.size;
   }
 
-  /** Sends a job; answers its number. */
+  /**
+   * Sends a job; answers its number.
+   *
+   * @throws {ConfigError} when its limits cannot be sent.
+   */
   submit(header: JobHeader, body: readonly Uint8Array[], listener: JobListener): number {
     const id = this.#nextJob++;
+    // Before it counts as a job: one that cannot be packed would never end.
+    const request = packRequest({ ...header, id }, body);
     this.#jobs.set(id, listener);
-    this.#write(packRequest({ ...header, id }, body));
+    this.#write(request);
     return id;
   }
 

@@ -1,6 +1,6 @@
 /** The frames between Node and python/sandbox/server.py; python/sandbox/link.py says the same. */
 import { constants } from "node:os";
-import { SandboxError } from "../../core/errors.js";
+import { ConfigError, SandboxError } from "../../core/errors.js";
 import type { ProgramEnd, ProgramOutcome } from "../sandbox.js";
 
 /** Of a frame, after its length. */
@@ -43,14 +43,47 @@ export interface ServerReport {
   namespaces_reason: string;
 }
 
-/** Packs one request: lengths, header, body. */
-export function packRequest(header: object, body: readonly Uint8Array[] = []): Buffer {
+/**
+ * Largest limits by their name in a header: times are reported in 32 bits of microseconds, sizes
+ * are packed as they are, and an output comes back in one frame.
+ */
+const LARGEST_LIMITS: Record<string, number> = {
+  cpu_ms: 2 ** 32 / 1000,
+  wall_ms: 2 ** 32 / 1000,
+  memory: Number.MAX_SAFE_INTEGER,
+  output: LARGEST_FRAME - 2 ** 20,
+};
+const WHOLE = new Set(["memory", "output"]);
+
+/**
+ * Packs one request: lengths, header, body.
+ *
+ * @throws {ConfigError} when a limit is none that the server can be told: it would end by it, and
+ * with it the jobs of others.
+ */
+export function packRequest(
+  header: Record<string, unknown>,
+  body: readonly Uint8Array[] = [],
+): Buffer {
+  for (const [name, largest] of Object.entries(LARGEST_LIMITS)) {
+    if (Object.hasOwn(header, name)) assertCarried(name, header[name] as number, largest);
+  }
   const text = Buffer.from(JSON.stringify(header));
   const lengths = Buffer.alloc(8);
   const size = body.reduce((sum, part) => sum + part.length, 0);
   lengths.writeUInt32LE(text.length, 0);
   lengths.writeUInt32LE(size, 4);
   return Buffer.concat([lengths, text, ...body], 8 + text.length + size);
+}
+
+function assertCarried(name: string, value: number, largest: number): void {
+  const isWhole = !WHOLE.has(name) || Number.isInteger(value);
+  if (value > 0 && value <= largest && isWhole) return;
+  const kind = WHOLE.has(name) ? "a whole number" : "a number";
+  throw new ConfigError(
+    `sandbox: limit ${name}: expected ${kind} above 0 and up to ${Math.floor(largest)}, got ${value}; ` +
+      "change the verifier's limits or the problem's",
+  );
 }
 
 /** Packs the body of a run: how many parts, their sizes, then source and inputs. */
