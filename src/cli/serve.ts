@@ -12,8 +12,8 @@ import { mountRunRoutes } from "../service/run-api.js";
 import { isEveryAddress, startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
-import type { IsolationLevel } from "../verify/sandbox.js";
-import { createVerifier } from "../verify/verify.js";
+import type { IsolationLevel, Sandbox } from "../verify/sandbox.js";
+import { createVerifier, type Verifier } from "../verify/verify.js";
 import { readConfigFile } from "./config-file.js";
 import { addExamples } from "./help.js";
 import { port, positive, whole } from "./option-values.js";
@@ -75,18 +75,39 @@ async function run(flags: Flags, command: Command): Promise<void> {
   const config = await configOf(flags, command);
   const settings = verifierSettings(config);
   const { workers, requireIsolation } = settings;
+  const runs = flags.runs === undefined ? null : await RunStore.at(flags.runs);
   // Before the address is printed: whoever reads it may send a signal at once.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
-  const warn = (warning: string) => process.stderr.write(`rlvr: ${warning}\n`);
   const sandbox = await openSandbox({ workers, requireIsolation, onWarning: warn });
-  const builtIn = await createVerifier({ ...settings, sandbox });
+  try {
+    const builtIn = await createVerifier({ ...settings, sandbox });
+    await serveUntil(stopped, { flags, config, sandbox, builtIn, runs });
+    await builtIn.close();
+  } finally {
+    // Whatever went wrong: its servers would keep this process from ending.
+    await sandbox.close();
+  }
+}
+
+const warn = (warning: string) => process.stderr.write(`rlvr: ${warning}\n`);
+
+async function serveUntil(
+  stopped: Promise<void>,
+  the: {
+    flags: Flags;
+    config: Config;
+    sandbox: Sandbox;
+    builtIn: Verifier;
+    runs: RunStore | null;
+  },
+): Promise<void> {
+  const { flags, config, sandbox, builtIn, runs } = the;
   const { path, name } = config.reward.custom_reward_function;
   const verifier =
     path === null ? builtIn : withCustomReward(builtIn, await loadCustomReward(path, name));
-  const pageToken = flags.runs === undefined ? null : randomBytes(16).toString("hex");
-  const { runs } = flags;
+  const pageToken = runs === null ? null : randomBytes(16).toString("hex");
   const service = await startService(
     {
       verifier,
@@ -96,12 +117,12 @@ async function run(flags: Flags, command: Command): Promise<void> {
         pageToken,
         maxBodyBytes: flags.maxBody * 2 ** 20,
         // Twice what runs at once, so that a sandbox never waits for Node.
-        concurrency: workers * 2,
+        concurrency: verifierSettings(config).workers * 2,
         queueCapacity: flags.queue,
         deadlineMs: flags.deadline * 1000,
         settings: judgingSettings(config),
       },
-      ...(runs === undefined ? {} : { routes: (app) => mountPages(app, runs) }),
+      ...(runs === null ? {} : { routes: (app) => mountPages(app, runs) }),
     },
     flags.socket === undefined ? { host: flags.host, port: flags.port } : { socket: flags.socket },
   );
@@ -120,8 +141,6 @@ async function run(flags: Flags, command: Command): Promise<void> {
   await stopped;
   process.stderr.write("rlvr: finishing what was accepted\n");
   await service.close();
-  await verifier.close();
-  await sandbox.close();
 }
 
 /** The config file's settings, or the defaults, with those that flags set in their place. */
@@ -145,7 +164,7 @@ async function configOf(flags: Flags, command: Command): Promise<Config> {
   return config;
 }
 
-function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: string): void {
-  mountRunRoutes(app, new RunStore(runs));
+function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: RunStore): void {
+  mountRunRoutes(app, runs);
   mountDashboard(app, fileURLToPath(new URL("../web", import.meta.url)));
 }

@@ -37,6 +37,8 @@ async function watch(dir: string, { once, json }: Flags): Promise<void> {
   const run = openRun(dir);
   const look = async () => {
     await run.refresh();
+    const [problem] = run.unreadable();
+    if (problem !== undefined) throw problem;
     const info = await readRunInfo(dir).catch(() => null);
     if (info === null && run.metrics.span("train") === null) {
       throw new DataError("expected a run directory with run.json or metrics.jsonl", { path: dir });

@@ -5,6 +5,7 @@
  * that shrank or was replaced, as a resume from an earlier step leaves it, is read anew.
  */
 import { open, stat } from "node:fs/promises";
+import { DataError } from "./errors.js";
 
 /** Small enough that whoever else waits for the event loop gets a turn every few milliseconds. */
 const CHUNK_BYTES = 2 ** 20;
@@ -44,7 +45,11 @@ export class LineTail {
     return this.#isReplaced(info) ? info.size : info.size - this.#offset;
   }
 
-  /** Hands over what was appended; a missing file has nothing yet. Calls at once share one read. */
+  /**
+   * Hands over what was appended; a missing file has nothing yet. Calls at once share one read.
+   *
+   * @throws {DataError} if the file is there and cannot be read.
+   */
   read(): Promise<void> {
     this.#reading ??= this.#read().finally(() => (this.#reading = null));
     return this.#reading;
@@ -59,7 +64,10 @@ export class LineTail {
       this.#handlers.onReset();
     }
     this.#inode = info.ino;
-    if (info.size > this.#offset) await this.#readAppended();
+    if (info.size <= this.#offset) return;
+    await this.#readAppended().catch((cause: Error) => {
+      throw new DataError(`expected a file to read: ${cause.message}`, { path: this.#path, cause });
+    });
   }
 
   #isReplaced({ size, ino }: { size: number; ino: number }): boolean {

@@ -18,6 +18,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { DataError } from "./errors.js";
 import { readTextOrNull } from "./read.js";
 import type { Rollout } from "./rollout.js";
@@ -27,24 +28,27 @@ import { appendWhole, writeAtomic } from "./write.js";
 export { writeAtomic } from "./write.js";
 
 /** What `run.json` holds. */
-export interface RunInfo {
+const runInfoSchema = z.object({
   /** Version of this layout. */
-  format: 1;
-  name: string;
-  preset: string | null;
-  engine: "embedded" | "verl";
-  seed: number;
+  format: z.literal(1),
+  name: z.string(),
+  preset: z.string().nullable(),
+  engine: z.enum(["embedded", "verl"]),
+  seed: z.number(),
   /** ISO 8601, UTC. */
-  startedAt: string;
+  startedAt: z.iso.datetime(),
   /** Product version that wrote the run. */
-  version: string;
+  version: z.string(),
   /** Isolation level that held in the sandbox, as probed. */
-  isolation: string | null;
-  totalSteps: number;
-  status: "running" | "finished" | "failed" | "interrupted";
+  isolation: z.string().nullable(),
+  totalSteps: z.number(),
+  status: z.enum(["running", "finished", "failed", "interrupted"]),
   /** Process that writes the run while `status` is `running`. */
-  pid: number | null;
-}
+  pid: z.number().nullable(),
+});
+
+/** What `run.json` holds. */
+export type RunInfo = z.infer<typeof runInfoSchema>;
 
 /** One line of metrics.jsonl; keys other than these are metric names with numbers. */
 export interface MetricsRecord {
@@ -183,11 +187,15 @@ export async function writeRunInfo(dir: string, info: RunInfo): Promise<void> {
  */
 export async function readRunInfo(dir: string): Promise<RunInfo> {
   const path = runPaths(dir).info;
+  const expected = "expected a run directory with a readable run.json";
+  let value: unknown;
   try {
-    const info = JSON.parse(await readFile(path, "utf8")) as RunInfo | null;
-    if (typeof info?.status === "string") return info;
-    throw new Error("it lacks status");
+    value = JSON.parse(await readFile(path, "utf8"));
   } catch (cause) {
-    throw new DataError("expected a run directory with a readable run.json", { path, cause });
+    throw new DataError(expected, { path, cause });
   }
+  const parsed = runInfoSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new DataError(`${expected}; ${[...issue.path, ""].join(": ")}${issue.message}`, { path });
 }

@@ -97,7 +97,13 @@ export class MetricsTable {
 
   async #takeSample(): Promise<void> {
     const sample = emptyPhases();
-    for (const line of await sampleLines(this.#path, SAMPLED_LINES)) addLine(sample, line);
+    for (const line of await sampleLines(this.#path, SAMPLED_LINES)) {
+      try {
+        addLine(sample, line);
+      } catch {
+        // Counted once the whole file is read.
+      }
+    }
     // A refresh may have ended meanwhile: the whole is better than a sample of it.
     if ((await this.#tail.backlog()) > SOON_BYTES) this.#sample = sample;
   }

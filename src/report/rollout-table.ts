@@ -204,7 +204,11 @@ export class RolloutTable {
     };
   }
 
+  /** @throws {Error} if the line is no entry; the tail counts it. */
   #add(entry: RolloutIndexEntry): void {
+    if (typeof entry.problemId !== "string" || !VERDICT_KINDS.includes(entry.verdict)) {
+      throw new TypeError("expected problemId and verdict");
+    }
     // A step written again, as after a resume, replaces itself and whatever came after it.
     if (entry.offset === 0) {
       const { step } = this.#columns;

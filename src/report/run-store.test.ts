@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { DataError } from "../core/errors.js";
 import { appendLine, type RunInfo, runPaths } from "../core/run.js";
-import { RunStore } from "./run-store.js";
+import { RunStore, type RunSummary } from "./run-store.js";
 
 const root = mkdtempSync(join(tmpdir(), "runs-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -73,6 +73,50 @@ describe("RunStore", () => {
     expect({ status, step }).toEqual({ status: "unreadable", step: 2 });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain("expected a run directory with a readable run.json");
+  });
+
+  test.each([
+    ["lacks all but its status", { status: "finished" }, "format"],
+    ["starts at a number", { ...INFO, startedAt: 5 }, "startedAt"],
+    ["starts at no time", { ...INFO, startedAt: "yesterday" }, "startedAt"],
+    ["counts its steps in words", { ...INFO, totalSteps: "six" }, "totalSteps"],
+    ["is null", null, ""],
+  ])("lists a run whose run.json %s beside the others", async (_, info, field) => {
+    writeFileSync(runPaths(dir).info, JSON.stringify(info));
+    const runs = await store.list();
+    expect(runs.length).toBeGreaterThan(1);
+    const { status, problems } = runs.find((run) => run.name === name) as RunSummary;
+    expect(status).toBe("unreadable");
+    expect(problems[0]).toMatch(new RegExp(`readable run.json; ${field}`));
+  });
+
+  test.each([
+    ["metrics.jsonl", (): string => runPaths(dir).metrics],
+    ["health.jsonl", (): string => runPaths(dir).health],
+  ])("lists a run whose %s cannot be read, and says so", async (file, path) => {
+    rmSync(path(), { force: true });
+    mkdirSync(path());
+    writeFileSync(join(path(), "long"), "x");
+    const { problems } = (await store.list()).find((run) => run.name === name) as RunSummary;
+    expect(problems).toEqual([expect.stringMatching(`${file}: expected a file to read: EISDIR`)]);
+    const run = store.open(name);
+    await run.refresh();
+    expect(run.unreadable()).toHaveLength(1);
+  });
+
+  test("leaves out a health line that is no event", async () => {
+    writeFileSync(runPaths(dir).health, 'null\n{"step":1}\n');
+    const run = store.open(name);
+    await run.refresh();
+    expect(run.health).toEqual([]);
+    expect((await store.summary(name)).problems).toEqual([
+      "2 lines of health.jsonl are not health events and are left out",
+    ]);
+  });
+
+  test("a folder of runs that is not there is an error with its cure", async () => {
+    await expect(RunStore.at(join(root, "no-such"))).rejects.toThrow(/no-such.*make an empty one/);
+    await expect(RunStore.at(root)).resolves.toBeInstanceOf(RunStore);
   });
 
   test("names a checkpoint whose writing was cut short, and not one being written", async () => {

@@ -7,7 +7,8 @@
  */
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { DataError } from "../core/errors.js";
+import { z } from "zod";
+import { ConfigError, DataError } from "../core/errors.js";
 import { LineTail } from "../core/line-tail.js";
 import { isAlive } from "../core/process.js";
 import { type HealthEvent, readRunInfo, type RunInfo, runPaths } from "../core/run.js";
@@ -29,6 +30,19 @@ const LINES: Record<string, string> = {
   "health.jsonl": "health events",
   "rollouts/index.jsonl": "entries of rollouts",
 };
+
+/** What the pages show of a health event. */
+const healthEventSchema = z.looseObject({
+  step: z.number(),
+  severity: z.enum(["warning", "fatal"]),
+  rule: z.string(),
+  title: z.string(),
+  metric: z.string(),
+  // What is no number stands in JSON as null.
+  value: z.number().nullable(),
+  evidence: z.string(),
+  advice: z.string(),
+});
 
 /** One line of the table of runs. */
 export interface RunSummary {
@@ -54,11 +68,13 @@ export interface OpenRun {
   metrics: MetricsTable;
   rollouts: RolloutTable;
   health: HealthEvent[];
-  /** Lines left out so far, by file. */
-  badLines(): Record<string, number>;
+  /** Why files could not be read when they were tried last. */
+  unreadable(): Error[];
+  /** The same in words, with the lines left out so far by file. */
+  problems(): string[];
   /** The kinds of its problems, read once. */
   problemTags(): Promise<Map<string, Map<string, string>>>;
-  /** Reads what was appended to metrics and health. */
+  /** Reads what was appended to metrics and health; a file that it cannot read is a problem. */
   refresh(): Promise<void>;
   /** The same, but of a long file not read yet only a sample; see MetricsTable. */
   glance(): Promise<void>;
@@ -75,9 +91,40 @@ export class RunStore {
     this.#root = resolve(root);
   }
 
-  /** Lists the runs, newest first. */
+  /**
+   * Opens a folder of runs; it may be empty yet.
+   *
+   * @throws {ConfigError} if there is no such folder.
+   */
+  static async at(root: string): Promise<RunStore> {
+    const store = new RunStore(root);
+    await store.#entries();
+    return store;
+  }
+
+  /** True if there is a folder of that name; what it holds is another question. */
+  async has(name: string): Promise<boolean> {
+    const info = await stat(this.#dirOf(name)).catch(() => null);
+    return info?.isDirectory() === true;
+  }
+
+  #entries() {
+    return readdir(this.#root, { withFileTypes: true }).catch((cause: Error) => {
+      throw new ConfigError(
+        `runs: expected a folder of run directories at ${this.#root}, found none that can be read ` +
+          `(${cause.message}); name the folder that holds your runs, or make an empty one`,
+        { cause },
+      );
+    });
+  }
+
+  /**
+   * Lists the runs, newest first.
+   *
+   * @throws {ConfigError} if their folder is gone.
+   */
   async list(): Promise<RunSummary[]> {
-    const entries = await readdir(this.#root, { withFileTypes: true }).catch(() => []);
+    const entries = await this.#entries();
     const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     const summaries: RunSummary[] = [];
     for (const name of names) summaries.push(await this.summary(name));
@@ -89,8 +136,8 @@ export class RunStore {
   async summary(name: string): Promise<RunSummary> {
     const dir = this.#dirOf(name);
     // What only reading the whole file tells is news as well.
-    const badLines = Object.values(this.#open.get(name)?.badLines() ?? {});
-    const signature = `${await signatureOf(dir)} ${badLines.join("/")}`;
+    const found = this.#open.get(name)?.problems() ?? [];
+    const signature = `${await signatureOf(dir)} ${found.join("/")}`;
     const known = this.#summaries.get(name);
     const isKnown = known !== undefined && known.signature === signature;
     const summary = isKnown ? known.summary : await this.#sumUp(name, dir);
@@ -101,10 +148,11 @@ export class RunStore {
 
   async #sumUp(name: string, dir: string): Promise<RunSummary> {
     const paths = runPaths(dir);
-    const run = this.#open.get(name);
-    const metrics = run?.metrics ?? new MetricsTable(paths.metrics);
-    await metrics.glance();
-    const problems: string[] = [];
+    // Held open only when somebody opens it: a list has more runs than memory should hold.
+    const run = this.#open.get(name) ?? openRun(dir);
+    const { metrics } = run;
+    await run.glance();
+    const problems = run.problems();
     const info = await readRunInfo(dir).catch((error: Error) => {
       problems.push(error.message);
       return null;
@@ -113,13 +161,6 @@ export class RunStore {
       ({ mtimeMs }) => mtimeMs,
       () => null,
     );
-    // Of a run that nobody has opened only the metrics were read.
-    for (const [file, count] of Object.entries(
-      run?.badLines() ?? { "metrics.jsonl": metrics.badLines },
-    )) {
-      if (count > 0)
-        problems.push(`${count} lines of ${file} are not ${LINES[file]} and are left out`);
-    }
     if (info !== null && updatedAt === null && info.status !== "running") {
       problems.push(`there is no metrics.jsonl, though the run is ${info.status}`);
     }
@@ -175,37 +216,63 @@ export function openRun(dir: string): OpenRun {
   const rollouts = new RolloutTable(dir);
   const health: HealthEvent[] = [];
   const healthTail = new LineTail(paths.health, {
-    onLine: (line) => health.push(JSON.parse(line) as HealthEvent),
+    onLine: (line) => health.push(parseHealthEvent(line)),
     onReset: () => health.splice(0),
   });
+  const unreadable = new Map<string, Error>();
+  const attempt = (file: string, read: Promise<void>) =>
+    read.then(
+      () => void unreadable.delete(file),
+      (error: Error) => void unreadable.set(file, error),
+    );
   let tags: ReturnType<typeof readProblemTags> | null = null;
   return {
     dir,
     metrics,
     rollouts,
     health,
-    badLines: () => ({
-      "metrics.jsonl": metrics.badLines,
-      "health.jsonl": healthTail.badLines,
-      "rollouts/index.jsonl": rollouts.badLines,
-    }),
+    unreadable: () => [...unreadable.values()],
+    problems: () => [
+      ...[...unreadable.values()].map(({ message }) => message),
+      ...Object.entries({
+        "metrics.jsonl": metrics.badLines,
+        "health.jsonl": healthTail.badLines,
+        "rollouts/index.jsonl": rollouts.badLines,
+      })
+        .filter(([, count]) => count > 0)
+        .map(
+          ([file, count]) => `${count} lines of ${file} are not ${LINES[file]} and are left out`,
+        ),
+    ],
     problemTags: () => (tags ??= readProblemTags(dir)),
     refresh: async () => {
-      await Promise.all([metrics.refresh(), healthTail.read()]);
+      await Promise.all([
+        attempt("metrics", metrics.refresh()),
+        attempt("health", healthTail.read()),
+      ]);
     },
     glance: async () => {
-      await Promise.all([metrics.glance(), healthTail.read()]);
+      await Promise.all([
+        attempt("metrics", metrics.glance()),
+        attempt("health", healthTail.read()),
+      ]);
     },
   };
 }
 
+/** @throws {Error} if the line is no event; the tail counts it. */
+function parseHealthEvent(line: string): HealthEvent {
+  return healthEventSchema.parse(JSON.parse(line)) as unknown as HealthEvent;
+}
+
 /** Changes whenever something does that a summary is made of. */
 async function signatureOf(dir: string): Promise<string> {
-  const { info, metrics, checkpoints, report } = runPaths(dir);
+  const { info, metrics, health, checkpoints, report } = runPaths(dir);
   const states = await Promise.all(
-    [info, metrics, checkpoints, join(report, "report.json")].map((path) =>
+    [info, metrics, health, checkpoints, join(report, "report.json")].map((path) =>
       stat(path).then(
-        ({ mtimeMs, size }) => `${mtimeMs}/${size}`,
+        // Of the file's state, not of its content: that becomes readable without being written.
+        ({ ctimeMs, size }) => `${ctimeMs}/${size}`,
         () => "",
       ),
     ),
@@ -259,12 +326,15 @@ async function unfinishedCheckpoints(dir: string): Promise<string[]> {
   return problems;
 }
 
+const sideSchema = z.object({ pass_rate: z.number().optional() }).nullish();
+const reportSchema = z.object({ before: sideSchema, after: sideSchema });
+
 async function reportRates(dir: string): Promise<{ before: number | null; after: number | null }> {
   const text = await readFile(join(runPaths(dir).report, "report.json"), "utf8").catch(() => null);
   if (text === null) return { before: null, after: null };
   try {
-    const report = JSON.parse(text) as Record<"before" | "after", { pass_rate?: number } | null>;
-    return { before: report.before?.pass_rate ?? null, after: report.after?.pass_rate ?? null };
+    const { before, after } = reportSchema.parse(JSON.parse(text));
+    return { before: before?.pass_rate ?? null, after: after?.pass_rate ?? null };
   } catch {
     return { before: null, after: null };
   }

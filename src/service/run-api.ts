@@ -13,6 +13,7 @@ import { readEvaluations, readPairs } from "../report/run-evaluations.js";
 import { findProblem } from "../report/run-problems.js";
 import type { RolloutQuery } from "../report/rollout-table.js";
 import type { OpenRun, RunStore } from "../report/run-store.js";
+import { sendRefusal } from "./answers.js";
 
 const POLL_MS = 1000;
 const READ_AHEAD_MS = 700;
@@ -25,6 +26,12 @@ const TEXT_BYTES = 256 * 1024;
 /** Mounts the routes under /api. */
 export function mountRunRoutes(app: Hono, store: RunStore): void {
   app.get("/api/runs", async (c) => c.json({ runs: await store.list() }));
+  app.use("/api/runs/:run/*", async (c, next) => {
+    if (await store.has(nameOf(c))) return next();
+    const message = `there is no run ${nameOf(c)} in the folder of runs`;
+    const body = { error: "not_found", message };
+    return sendRefusal(c, { status: 404, retryAfter: null, body });
+  });
   app.get("/api/runs/:run", async (c) => c.json(await describeRun(store, nameOf(c))));
   app.get("/api/runs/:run/series", async (c) => {
     const { metrics } = store.open(nameOf(c));

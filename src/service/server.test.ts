@@ -1,14 +1,19 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
 import { resolveConfig } from "../config/resolve.js";
 import { judgingSettings } from "../config/settings.js";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { SandboxError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
+import { RunStore } from "../report/run-store.js";
 import type { ProgramJob, ProgramOutcome, Sandbox } from "../verify/sandbox.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../verify/verify.js";
 import type { ServiceOptions } from "./context.js";
 import { healthSchema } from "./schemas.js";
+import { mountRunRoutes } from "./run-api.js";
 import { createApp, type RunningService, startService } from "./server.js";
 
 const problem: Problem = {
@@ -315,6 +320,24 @@ describe("guards", () => {
 
   test("listening beyond loopback without a token is refused before it listens", async () => {
     await expect(startService(partsOf({}), { host: "0.0.0.0", port: 0 })).rejects.toThrow(/token/);
+  });
+});
+
+describe("GET /api/runs", () => {
+  const runs = mkdtempSync(join(tmpdir(), "rlvr-runs-"));
+  mkdirSync(join(runs, "other-tool"));
+  afterAll(() => rmSync(runs, { recursive: true }));
+  const { app } = createApp(partsOf({}), null);
+  mountRunRoutes(app, new RunStore(runs));
+
+  test("answers 404 to a run that is not there, and 200 to a folder that is none", async () => {
+    for (const path of ["nope", "nope/series", "nope/rollouts", "nope/stream"]) {
+      const response = await app.request(`/api/runs/${path}`);
+      expect({ path, status: response.status }).toEqual({ path, status: 404 });
+      expect(await response.text()).toContain("there is no run nope");
+    }
+    const response = await app.request("/api/runs/other-tool");
+    expect(await response.json()).toMatchObject({ info: null, problems: [expect.any(String)] });
   });
 });
 

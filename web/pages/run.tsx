@@ -91,7 +91,7 @@ function Run({
           The whole run is being read; until then its curves are drawn from a sample of its steps.
         </p>
       )}
-      <HealthPanel events={live.health} />
+      {(detail.info !== null || live.health.length > 0) && <HealthPanel events={live.health} />}
       <Controls view={view} change={change} />
       {detail.train.span === null && live.step === 0 ? (
         <p class="state">No step has ended yet. Curves appear with the first one.</p>
