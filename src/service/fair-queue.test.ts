@@ -30,6 +30,17 @@ describe("FairQueue", () => {
     expect(order).toEqual(["a1", "b1", "a2", "b2", "a3"]);
   });
 
+  test("waits, and does not refuse at once, with a deadline longer than a timer can be", async () => {
+    const queue = new FairQueue({ concurrency: 1, capacity: 10 });
+    const first = manualJob();
+    const running = queue.add(job("a", first.run));
+    const waiting = queue.add({ ...job("a", async () => "ran"), deadlineMs: 1e12 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    first.end();
+    expect(await waiting).toBe("ran");
+    await running;
+  });
+
   test("never runs more than its concurrency at once", async () => {
     const queue = new FairQueue({ concurrency: 2, capacity: 100 });
     let running = 0;

@@ -15,6 +15,9 @@ export class QueueRefusal extends Error {
   }
 }
 
+/** A longer timer of Node's ends at once; nobody waits for 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Sizes of a queue. */
 export interface FairQueueOptions {
   /** Jobs that run at once. */
@@ -55,6 +58,11 @@ export class FairQueue {
   /** Jobs that wait, and jobs that run. */
   get load(): { waiting: number; running: number; capacity: number } {
     return { waiting: this.#size, running: this.#running, capacity: this.#options.capacity };
+  }
+
+  /** Jobs that an idle queue takes at once: more of them never fit. */
+  get most(): number {
+    return this.#options.capacity + this.#options.concurrency;
   }
 
   /** True when so many jobs fit that none of them would be refused as `full`. */
@@ -112,7 +120,9 @@ export class FairQueue {
       };
       const onAbort = () => entry.refuse("aborted");
       const timer =
-        deadlineMs === null ? undefined : setTimeout(() => entry.refuse("deadline"), deadlineMs);
+        deadlineMs === null
+          ? undefined
+          : setTimeout(() => entry.refuse("deadline"), Math.min(deadlineMs, LONGEST_TIMER_MS));
       signal?.addEventListener("abort", onAbort);
       const line = this.#waiting.get(client);
       if (line === undefined) this.#waiting.set(client, [entry]);

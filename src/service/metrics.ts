@@ -1,5 +1,6 @@
 /** The service's own figures in Prometheus' text format. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { SandboxError } from "../core/errors.js";
 import type { VerifyResult } from "../verify/verify.js";
 
 /** Counts what the service does. */
@@ -8,8 +9,8 @@ export interface ServiceMetrics {
   answered(route: string, status: number, seconds: number): void;
   /** One completion judged. */
   judged(result: VerifyResult): void;
-  /** One failure of our own machinery. */
-  infraError(): void;
+  /** Runs a job and counts it where our own machinery failed; what it throws passes through. */
+  counting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** The exposition text. */
   text(): Promise<string>;
 }
@@ -72,7 +73,12 @@ export function createServiceMetrics(
       completions.inc({ verdict: result.verdict });
       for (const test of result.tests) verdicts.inc({ verdict: test.verdict.kind });
     },
-    infraError: () => infraErrors.inc(),
+    counting: (job, signal) =>
+      job().catch((error: unknown) => {
+        // Of a client that has hung up the job was ended, and did not fail.
+        if (error instanceof SandboxError && !signal.aborted) infraErrors.inc();
+        throw error;
+      }),
     text: () => registers[0].metrics(),
   };
 }

@@ -33,7 +33,11 @@ async function answerReward(
     // A trainer sends a whole batch at once and waits for all of it.
     deadlineMs: null,
     signal,
-    run: () => context.verifier.verify({ completion: body.solution_str, problem, signal }),
+    run: () =>
+      context.metrics.counting(
+        () => context.verifier.verify({ completion: body.solution_str, problem, signal }),
+        signal,
+      ),
   });
   context.metrics.judged(result);
   return c.json(answerOf(result));

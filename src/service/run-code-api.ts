@@ -48,22 +48,21 @@ export async function runCodeRoute(c: Context, context: ServiceContext): Promise
   const body = await parseBody(c, runCodeRequestSchema);
   const refusal = refuseFiles(body);
   if (refusal !== null) return c.json(sandboxError(refusal));
-  const limits = limitsOf(body);
   const signal = c.req.raw.signal;
   const word = (body.language ?? "python").toLowerCase();
+  const job = {
+    language: LANGUAGES[word] ?? word,
+    source: body.code,
+    stdins: [Buffer.from(body.stdin ?? "", "utf8")],
+    limits: limitsOf(body),
+    signal,
+  };
   try {
     const [outcome] = await context.queue.add({
       client: clientOf(c),
       deadlineMs: PATIENCE_S * 1000,
       signal,
-      run: () =>
-        context.sandbox.run({
-          language: LANGUAGES[word] ?? word,
-          source: body.code,
-          stdins: [Buffer.from(body.stdin ?? "", "utf8")],
-          limits,
-          signal,
-        }),
+      run: () => context.metrics.counting(() => context.sandbox.run(job), signal),
     });
     return c.json(answerOf(outcome));
   } catch (error) {
@@ -74,7 +73,6 @@ export async function runCodeRoute(c: Context, context: ServiceContext): Promise
       return c.json(sandboxError(error.message));
     }
     if (!(error instanceof SandboxError)) throw error;
-    context.metrics.infraError();
     return c.json(sandboxError(error.message));
   }
 }

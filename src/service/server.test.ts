@@ -125,8 +125,24 @@ describe("POST /verify", () => {
   });
 
   test("refuses with 429 what the queue cannot take", async () => {
-    const response = await post({}, "/verify", { problem, completions: Array(7).fill("x") });
+    const verify = () => new Promise<VerifyResult>(() => {});
+    const { app } = createApp(partsOf({ verify }), null);
+    const send = (completions: number) =>
+      app.request("/verify", {
+        method: "POST",
+        body: JSON.stringify({ problem, completions: Array(completions).fill("x") }),
+      });
+    void send(4);
+    const response = await send(3);
     expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe("1");
+  });
+
+  test("refuses for good, with 413, what even an idle queue cannot take", async () => {
+    const response = await post({}, "/verify", { problem, completions: Array(7).fill("x") });
+    expect(response.status).toBe(413);
+    expect(response.headers.has("retry-after")).toBe(false);
+    expect(await response.text()).toMatch(/at most 6 completions.*got 7.*--queue/);
   });
 
   test("answers 504 when no sandbox is free by the deadline", async () => {
@@ -321,6 +337,21 @@ describe("guards", () => {
   test("listening beyond loopback without a token is refused before it listens", async () => {
     await expect(startService(partsOf({}), { host: "0.0.0.0", port: 0 })).rejects.toThrow(/token/);
   });
+});
+
+test("every route counts failures of our own machinery", async () => {
+  const failing = () => Promise.reject(new SandboxError("server died"));
+  const { app } = createApp(partsOf({ verify: failing, run: failing }), null);
+  const truth = { inputs: ["1"], outputs: ["1"] };
+  const requests: [string, object][] = [
+    ["/verify", { problem, completion: "x" }],
+    ["/reward", { data_source: "x", solution_str: "x", ground_truth: truth }],
+    ["/run_code", { code: "x" }],
+  ];
+  for (const [path, body] of requests) {
+    await app.request(path, { method: "POST", body: JSON.stringify(body) });
+  }
+  expect(await (await app.request("/metrics")).text()).toContain("rlvr_infra_errors_total 3");
 });
 
 describe("GET /api/runs", () => {

@@ -4,7 +4,7 @@ import { stream } from "hono/streaming";
 import { ConfigError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import type { VerifyResult } from "../verify/verify.js";
-import { sendQueueRefusal, refusalOf } from "./answers.js";
+import { refusalOf, sendQueueRefusal, sendRefusal } from "./answers.js";
 import type { ServiceContext } from "./context.js";
 import { clientOf, parseBody } from "./requests.js";
 import { type VerifyBody, verifyRequestSchema } from "./schemas.js";
@@ -18,6 +18,13 @@ interface Item {
 export async function verifyRoute(c: Context, context: ServiceContext): Promise<Response> {
   const body = await parseBody(c, verifyRequestSchema);
   const items = itemsOf(body);
+  const { most } = context.queue;
+  if (items.length > most) {
+    const message =
+      `body: expected at most ${most} completions in one request, got ${items.length}; ` +
+      "send fewer at once, or start the service with a larger --queue";
+    return sendRefusal(c, { status: 413, retryAfter: null, body: { error: "too_many", message } });
+  }
   if (!context.queue.hasRoomFor(items.length)) {
     return sendQueueRefusal(c, context.isDraining() ? "closed" : "full");
   }
@@ -42,12 +49,16 @@ function judgeWith(
       deadlineMs: options.deadline_ms ?? context.options.deadlineMs,
       signal,
       run: async () => {
-        const result = await context.verifier.verify({
+        const request = {
           completion,
           problem,
           signal,
           ...(options.max_tests === undefined ? {} : { maxTests: options.max_tests }),
-        });
+        };
+        const result = await context.metrics.counting(
+          () => context.verifier.verify(request),
+          signal,
+        );
         context.metrics.judged(result);
         return result;
       },
