@@ -12,6 +12,8 @@ export async function readConfigFile(path: string, expected: string): Promise<st
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    throw new ConfigError(`expected ${expected}, found ${path}: ${whyUnreadable(cause)}`, { cause });
+    throw new ConfigError(`expected ${expected}, found ${path}: ${whyUnreadable(cause)}`, {
+      cause,
+    });
   }
 }
