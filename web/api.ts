@@ -17,6 +17,8 @@ export interface RunDetail extends RunSummary {
   /** True while the whole of a long run is still being read, and its curves are of a sample. */
   isSample: boolean;
   health: HealthEvent[];
+  /** Grows when the run's metrics were replaced, as a resume does. */
+  generation: number;
   train: { names: string[]; span: { first: number; last: number; records: number } | null };
   val: { names: string[]; span: { first: number; last: number; records: number } | null };
   latest: { train: Record<string, number>; val: Record<string, number> };
@@ -106,18 +108,21 @@ export interface RunStreamHandlers {
   onMetrics: (records: MetricsRecord[]) => void;
   onHealth: (events: HealthEvent[]) => void;
   onStatus: (status: RunSummary["status"]) => void;
+  /** What was known of the run may no longer hold: ask anew. */
+  onReset: () => void;
   /** True while the service answers. */
   onConnection: (isConnected: boolean) => void;
 }
 
 /**
- * Follows a run; reconnects by itself, from what was seen. Returns a function that stops it.
+ * Follows a run; reconnects by itself, which is a reset: nobody knows what happened meanwhile.
+ * Returns a function that stops it.
  *
  * The stream is read with fetch, because EventSource cannot send the token.
  */
 export function followRun(
   run: string,
-  seen: { train: number; val: number; health: number },
+  seen: { train: number; val: number; health: number; generation: number },
   handlers: RunStreamHandlers,
 ): () => void {
   const stop = new AbortController();
@@ -133,14 +138,16 @@ export function followRun(
       handlers.onHealth(events);
     },
     status: (data) => handlers.onStatus(data as RunSummary["status"]),
+    reset: () => handlers.onReset(),
   };
   const follow = async () => {
-    while (!stop.signal.aborted) {
+    for (let turn = 0; !stop.signal.aborted; turn++) {
       try {
         const response = await ask(`${runPath(run)}/stream?${queryOf(seen)}`, {
           signal: stop.signal,
         });
         handlers.onConnection(true);
+        if (turn > 0) handlers.onReset();
         await readEvents(response, (event, data) => handle[event]?.(data));
       } catch {
         // Whatever ended the stream, the next turn tries again.

@@ -1,5 +1,5 @@
 /** Loading data into a page, with the three states that every page draws. */
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 /** Data on its way, at hand, or refused; `data` stays while it is loaded anew. */
 export interface Loaded<T> {
@@ -34,12 +34,25 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loaded<T> {
   return { ...state, reload };
 }
 
-/** Calls `act` every so often while the page is shown. */
-export function useInterval(act: () => void, ms: number): void {
+/** Calls `act` every so often while the page is shown; null calls nothing. */
+export function useInterval(act: (() => void) | null, ms: number): void {
+  const latest = useRef(act);
+  latest.current = act;
   useEffect(() => {
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") act();
+      if (document.visibilityState === "visible") latest.current?.();
     }, ms);
     return () => clearInterval(timer);
-  }, [act, ms]);
+  }, [ms]);
+}
+
+/** True while the page is shown, not in a tab behind others. */
+export function useVisibility(): boolean {
+  const [isVisible, setIsVisible] = useState(document.visibilityState === "visible");
+  useEffect(() => {
+    const onChange = () => setIsVisible(document.visibilityState === "visible");
+    document.addEventListener("visibilitychange", onChange);
+    return () => document.removeEventListener("visibilitychange", onChange);
+  }, []);
+  return isVisible;
 }

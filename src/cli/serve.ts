@@ -9,7 +9,7 @@ import { judgingSettings, verifierSettings } from "../config/settings.js";
 import { RunStore } from "../report/run-store.js";
 import { mountDashboard } from "../service/dashboard.js";
 import { mountRunRoutes } from "../service/run-api.js";
-import { isEveryAddress, startService } from "../service/server.js";
+import { isEveryAddress, type MoreRoutes, startService } from "../service/server.js";
 import { loadCustomReward, withCustomReward } from "../verify/custom-reward.js";
 import { openSandbox } from "../verify/sandbox/open.js";
 import type { IsolationLevel, Sandbox } from "../verify/sandbox.js";
@@ -122,7 +122,7 @@ async function serveUntil(
         deadlineMs: flags.deadline * 1000,
         settings: judgingSettings(config),
       },
-      ...(runs === null ? {} : { routes: (app) => mountPages(app, runs) }),
+      ...(runs === null ? {} : { routes: pagesOf(runs) }),
     },
     flags.socket === undefined ? { host: flags.host, port: flags.port } : { socket: flags.socket },
   );
@@ -164,7 +164,10 @@ async function configOf(flags: Flags, command: Command): Promise<Config> {
   return config;
 }
 
-function mountPages(app: Parameters<typeof mountRunRoutes>[0], runs: RunStore): void {
-  mountRunRoutes(app, runs);
-  mountDashboard(app, fileURLToPath(new URL("../web", import.meta.url)));
+/** The dashboard over these runs. */
+function pagesOf(runs: RunStore): MoreRoutes {
+  return (app, { isDraining }) => {
+    mountRunRoutes(app, runs, isDraining);
+    mountDashboard(app, fileURLToPath(new URL("../web", import.meta.url)));
+  };
 }

@@ -59,6 +59,7 @@ export class MetricsTable {
   readonly #path: string;
   readonly #tail: LineTail;
   #phases = emptyPhases();
+  #generation = 0;
   /** Answers until everything has been read; null from then on. */
   #sample: ReturnType<typeof emptyPhases> | null = null;
   #sampling: Promise<void> | null = null;
@@ -67,13 +68,21 @@ export class MetricsTable {
     this.#path = path;
     this.#tail = new LineTail(path, {
       onLine: (line) => addLine(this.#phases, line),
-      onReset: () => (this.#phases = emptyPhases()),
+      onReset: () => {
+        this.#phases = emptyPhases();
+        this.#generation++;
+      },
     });
   }
 
   /** Lines left out because they are not metrics. */
   get badLines(): number {
     return this.#tail.badLines;
+  }
+
+  /** Grows when the file was replaced, as by a resume: what was counted before counts no longer. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** True while a sample of the lines answers, because the whole file is still being read. */

@@ -23,8 +23,12 @@ const PHASE_POINTS = 200;
 const PHASE_SMOOTHING = 0.6;
 const TEXT_BYTES = 256 * 1024;
 
-/** Mounts the routes under /api. */
-export function mountRunRoutes(app: Hono, store: RunStore): void {
+/** Mounts the routes under /api; streams end when the service drains. */
+export function mountRunRoutes(
+  app: Hono,
+  store: RunStore,
+  isDraining: () => boolean = () => false,
+): void {
   app.get("/api/runs", async (c) => c.json({ runs: await store.list() }));
   app.use("/api/runs/:run/*", async (c, next) => {
     if (await store.has(nameOf(c))) return next();
@@ -69,7 +73,10 @@ export function mountRunRoutes(app: Hono, store: RunStore): void {
     const names = { before: c.req.query("before") ?? "", after: c.req.query("after") ?? "" };
     return c.json({ pairs: await readPairs(store.open(nameOf(c)).dir, names) });
   });
-  app.get("/api/runs/:run/stream", (c) => streamRun(c, store, nameOf(c)));
+  app.get("/api/runs/:run/stream", (c) => {
+    const name = nameOf(c);
+    return streamRun(c, store.open(name), { store, name, isOver: isDraining });
+  });
 }
 
 const nameOf = (c: Context): string => c.req.param("run") ?? "";
@@ -83,6 +90,7 @@ async function describeRun(store: RunStore, name: string) {
     ...(await store.summary(name)),
     dir,
     health,
+    generation: metrics.generation,
     isSample: metrics.isSample,
     train: { names: metrics.names("train"), span: metrics.span("train") },
     val: { names: metrics.names("val"), span: metrics.span("val") },
@@ -196,22 +204,33 @@ async function readGroup(rollouts: OpenRun["rollouts"], c: Context) {
   return Promise.all(entries.map((entry: RolloutIndexEntry) => rollouts.read(entry)));
 }
 
-function streamRun(c: Context, store: RunStore, name: string): Response {
+/**
+ * Sends what is new since a page was told of a run. Where the run's files were replaced, `reset` is
+ * the last it sends: the page has to ask anew.
+ */
+function streamRun(c: Context, run: OpenRun, { store, isOver, name }: StreamOptions): Response {
   const seen = { train: numberOf(c, "train") ?? 0, val: numberOf(c, "val") ?? 0 };
   let seenHealth = numberOf(c, "health") ?? 0;
+  const generation = numberOf(c, "generation") ?? run.metrics.generation;
   let lastStatus = "";
   return streamSSE(c, async (stream) => {
-    while (!stream.aborted && !stream.closed) {
-      const run = store.open(name);
+    while (!stream.aborted && !stream.closed && !isOver()) {
       await run.refresh();
-      const delta = (["train", "val"] as const).flatMap((phase) => {
-        const records = run.metrics.since(phase, seen[phase], MOST_RECORDS_AT_ONCE);
+      const { metrics, health } = run;
+      const isShorter =
+        health.length < seenHealth ||
+        PHASES.some((phase) => (metrics.span(phase)?.records ?? 0) < seen[phase]);
+      if (isShorter || metrics.generation !== generation) {
+        return stream.writeSSE({ event: "reset", data: "" });
+      }
+      const delta = PHASES.flatMap((phase) => {
+        const records = metrics.since(phase, seen[phase], MOST_RECORDS_AT_ONCE);
         seen[phase] += records.length;
         return records;
       });
       if (delta.length > 0)
         await stream.writeSSE({ event: "metrics", data: JSON.stringify(delta) });
-      const events = run.health.slice(seenHealth);
+      const events = health.slice(seenHealth);
       seenHealth += events.length;
       if (events.length > 0) {
         await stream.writeSSE({ event: "health", data: JSON.stringify(events) });
@@ -224,6 +243,15 @@ function streamRun(c: Context, store: RunStore, name: string): Response {
     }
   });
 }
+
+interface StreamOptions {
+  store: RunStore;
+  name: string;
+  /** True once the service ends: a stream would keep it up. */
+  isOver: () => boolean;
+}
+
+const PHASES = ["train", "val"] as const;
 
 function numberOf(c: Context, key: string): number | undefined {
   const text = c.req.query(key);

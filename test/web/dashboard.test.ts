@@ -10,7 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { appendLine, type HealthEvent, runPaths, writeRollouts } from "../../src/core/run.js";
+import {
+  appendLine,
+  type HealthEvent,
+  runPaths,
+  writeAtomic,
+  writeRollouts,
+} from "../../src/core/run.js";
 import type { Rollout } from "../../src/core/rollout.js";
 import {
   buildPages,
@@ -166,6 +172,61 @@ describe.skipIf(chromiumPath === null)(`the dashboard${reason}`, () => {
     await expect.poll(() => page.getByText("not connected").count(), { timeout: 15_000 }).toBe(0);
     appendPassRate(dir, 5, 0.9);
     await page.getByText("step 5 of 4").waitFor();
+  });
+
+  test("draws what a resumed run wrote over the end of the old one", async () => {
+    const size = { steps: 6, rolloutsPerStep: 4, status: "running" } as const;
+    const dir = writeSyntheticRun(runs, "rewound", size);
+    const page = await open("#/run/rewound");
+    await page.getByText("step 6 of 6").waitFor();
+    const { metrics } = runPaths(dir);
+    const lines = readFileSync(metrics, "utf8").split("\n");
+    const kept = lines.filter((line) => line !== "" && (JSON.parse(line) as Rollout).step <= 3);
+    await writeAtomic(metrics, kept.join("\n") + "\n");
+    for (let step = 4; step <= 5; step++) appendPassRate(dir, step, 0.125);
+    await page.getByText("step 5 of 6").waitFor();
+    const words = page.locator('.chart[aria-label="Pass rate"] .plot');
+    await expect.poll(() => words.getAttribute("aria-label")).toMatch(/training from .* to 0.125/);
+  });
+
+  test("opens more runs at once than a browser has connections", async () => {
+    const context = await browser.newContext();
+    for (let tab = 0; tab < 8; tab++) {
+      const page = await context.newPage();
+      await page.goto(`${service.url}/#/run/healthy`);
+      await page.locator(".chart").first().waitFor({ timeout: 10_000 });
+    }
+    await context.close();
+  });
+
+  test("holds no stream behind other tabs, and goes on where it is seen again", async () => {
+    const size = { steps: 3, rolloutsPerStep: 4, status: "running" } as const;
+    const dir = writeSyntheticRun(runs, "behind", size);
+    const page = await open("#/run/behind");
+    await page.getByText("step 3 of 3").waitFor();
+    const show = (state: "hidden" | "visible") =>
+      page.evaluate(`Object.defineProperty(document, "visibilityState", {
+        configurable: true, get: () => "${state}" });
+        document.dispatchEvent(new Event("visibilitychange"))`);
+    await show("hidden");
+    appendPassRate(dir, 4, 0.5);
+    await page.waitForTimeout(2500);
+    expect(await page.getByText("step 4 of 3").count()).toBe(0);
+    await show("visible");
+    await page.getByText("step 4 of 3").waitFor();
+  });
+
+  test("ends with the service at once, whatever page is open", async () => {
+    writeSyntheticRun(runs, "streaming", { steps: 3, rolloutsPerStep: 4, status: "running" });
+    const page = await open("#/run/streaming");
+    await page.getByText("step 3 of 3").waitFor();
+    await page.waitForTimeout(500);
+    const port = Number(new URL(service.url).port);
+    const start = performance.now();
+    await service.close();
+    const ms = performance.now() - start;
+    service = await serveRuns({ runs, pages, port }, judge);
+    expect(ms).toBeLessThan(3000);
   });
 
   test("filters rollouts by verdict, step, text and tokens", async () => {

@@ -75,8 +75,8 @@ export function serveRuns(
         queueCapacity: 100,
         deadlineMs: 10_000,
       },
-      routes: (app) => {
-        mountRunRoutes(app, new RunStore(runs));
+      routes: (app, { isDraining }) => {
+        mountRunRoutes(app, new RunStore(runs), isDraining);
         mountDashboard(app, pages);
       },
     },

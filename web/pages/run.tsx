@@ -1,5 +1,5 @@
 /** One run: curves that move while it trains, health in words, config and log. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type RunDetail } from "../api.js";
 import { Chart } from "../chart.js";
 import { type Curves, FIRST_VIEW, seriesOf, useCurves, type View } from "../curves.js";
@@ -27,6 +27,13 @@ export function RunPage({ run }: { run: string }) {
     const timer = setTimeout(loaded.reload, SAMPLE_MS);
     return () => clearTimeout(timer);
   }, [loaded.data]);
+  const extent = extentOf(loaded.data);
+  const drawn = useRef<string | null>(null);
+  useEffect(() => {
+    // The first answer comes beside the first curves; a later one that differs needs others.
+    if (drawn.current !== null && extent !== drawn.current) reload();
+    drawn.current = extent;
+  }, [extent]);
   useEffect(() => {
     if (curves?.train.isSample === true && loaded.data?.isSample === false) reload();
   }, [curves, loaded.data]);
@@ -51,6 +58,13 @@ export function RunPage({ run }: { run: string }) {
   );
 }
 
+/** What of a run decides how its curves look. */
+function extentOf(detail: RunDetail | null): string | null {
+  if (detail === null) return null;
+  const { generation, train, val } = detail;
+  return JSON.stringify([generation, train.span, val.span]);
+}
+
 function Run({
   detail,
   view,
@@ -65,7 +79,7 @@ function Run({
   change: (part: Partial<View>) => void;
   curves: Curves | null;
   onNews: () => void;
-  /** The run began or ended. */
+  /** The run may have begun, ended or been replaced. */
   onTurn: () => void;
   reload: () => void;
 }) {
