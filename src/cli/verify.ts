@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigError } from "../core/errors.js";
 import { whyUnreadable } from "../core/read.js";
-import { readCompletions, readProblems, summarise, verifyAll } from "../verify/batch.js";
+import { loadAnswers, readProblems, summarise, verifyAll } from "../verify/batch.js";
 import { blockOf } from "../verify/extract.js";
 import { createVerifier, defaultVerifierOptions, type RewardOptions } from "../verify/verify.js";
 import { refuseIdle } from "./flags.js";
@@ -114,7 +114,7 @@ async function readAnswers(program: string | undefined, flags: Flags) {
   if (flags.problems === undefined) throw new ConfigError("verify needs --problems FILE");
   const problems = await readProblems(flags.problems);
   return flags.completions !== undefined
-    ? readCompletions(flags.completions, problems)
+    ? loadAnswers(flags.completions, problems)
     : [await answerOf(program, flags.problem, problems)];
 }
 

@@ -27,7 +27,7 @@ import { summarise, type Written, writeProblems, writeText } from "./outputs.js"
 import { hashTemplate, type PromptMeter, type PromptTemplate } from "./prompt.js";
 import { Screening } from "./screening.js";
 import { openStage, type Stage } from "./stage.js";
-import { readCompletions, vetInOrder, Vetting } from "./vetting.js";
+import { loadCompletions, vetInOrder, Vetting } from "./vetting.js";
 
 /** What `prepare` is asked for. */
 export interface PrepareOptions {
@@ -117,7 +117,7 @@ export async function prepare(options: PrepareOptions): Promise<Manifest> {
 
 async function openVetting({ audit, profile }: PrepareOptions): Promise<Vetting | null> {
   if (!audit && profile === null) return null;
-  const completions = profile && (await readCompletions(profile.path));
+  const completions = profile && (await loadCompletions(profile.path));
   const verifier = await createVerifier();
   return new Vetting({
     verifier,

@@ -2,13 +2,12 @@
  * Files of raw rows: parquet, JSON lines (plain or gzipped) and JSON lists, behind one reader that
  * streams and knows each row's number.
  */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { gunzipSync } from "node:zlib";
 import { DataError } from "../core/errors.js";
 import { readJsonl } from "../formats/jsonl.js";
 import { openParquet } from "../formats/parquet.js";
-import { describeValue } from "./fields.js";
+import { readJsonList } from "../formats/rows.js";
 import type { RawRow } from "./source.js";
 
 /** A row with its number, counted from 1. */
@@ -164,24 +163,4 @@ async function* inBatches(
     batch = { rows: [], skipped: [] };
   }
   yield batch;
-}
-
-async function readJsonList(path: string): Promise<NumberedRow[]> {
-  let value: unknown;
-  try {
-    const bytes = await readFile(path);
-    const text = path.endsWith(".gz") ? gunzipSync(bytes) : bytes;
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text));
-  } catch (cause) {
-    throw new DataError(`is not JSON: ${(cause as Error).message}`, { path, cause });
-  }
-  if (!Array.isArray(value)) {
-    throw new DataError(`expected a JSON list of rows, found ${describeValue(value)}`, { path });
-  }
-  return value.map((row: unknown, index) => {
-    const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
-    if (isObject) return { line: index + 1, value: row as RawRow };
-    const found = describeValue(row);
-    throw new DataError(`expected an object, found ${found}`, { path, line: index + 1 });
-  });
 }

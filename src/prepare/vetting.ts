@@ -7,10 +7,9 @@
  */
 import type { OnProgress } from "../core/progress.js";
 import type { Problem } from "../core/problem.js";
-import { DataError } from "../core/errors.js";
+import { findById, readCompletions } from "../formats/completions.js";
 import { blockOf } from "../verify/extract.js";
 import type { Verifier } from "../verify/verify.js";
-import { openRows } from "./rows.js";
 import type { Drop } from "./source.js";
 
 /** What is tried out. */
@@ -38,8 +37,8 @@ const MOST_SOLUTIONS = 3;
 /** Tries problems out. */
 export class Vetting {
   readonly #options: VettingOptions;
-  /** Ids that completions were found for, without the number that tells equal ids apart. */
-  readonly #profiled: ReadonlySet<string> | null;
+  /** Ids that completions were found for, also without the number that tells equal ids apart. */
+  readonly #profiled: ReadonlyMap<string, true> | null;
   readonly report: VettingReport = {
     audited: 0,
     without_solution: 0,
@@ -49,12 +48,14 @@ export class Vetting {
   constructor(options: VettingOptions) {
     this.#options = options;
     const ids = options.profile && [...options.profile.completions.keys()];
-    this.#profiled = ids && new Set([...ids, ...ids.map((id) => id.replace(/#\d+$/, ""))]);
+    this.#profiled =
+      ids && new Map(ids.flatMap((id) => [id, id.replace(/#\d+$/, "")]).map((id) => [id, true]));
   }
 
   /** Answers why a problem of this id need not be drawn; null where it can stand the trial. */
   refuse(id: string): Drop | null {
-    return this.#profiled?.has(id) === false ? { reason: "no_profile" } : null;
+    if (this.#profiled === null || findById(this.#profiled, id)) return null;
+    return { reason: "no_profile" };
   }
 
   /** Answers why a problem must be left out, or the problem, with its pass rate as a tag. */
@@ -66,7 +67,7 @@ export class Vetting {
     if (fault !== null) return { drop: fault };
     const { profile } = this.#options;
     if (profile === null) return { problem };
-    const completions = profile.completions.get(problem.id) ?? [];
+    const completions = findById(profile.completions, problem.id) ?? [];
     if (completions.length === 0) return { drop: { reason: "no_profile" } };
     const rates = await Promise.all(
       completions.map((completion) => this.#passRate(problem, completion, signal)),
@@ -153,26 +154,14 @@ export async function vetInOrder<T extends { problem: Problem; line: number }>(
 }
 
 /**
- * Reads a file of completions: `{"problem_id": …, "completions": […]}` or one `completion` a line.
+ * Reads a file of completions by problem.
  *
  * @throws {DataError} if a line has no id or no completion.
  */
-export async function readCompletions(path: string): Promise<Map<string, string[]>> {
-  const file = await openRows(path);
+export async function loadCompletions(path: string): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  try {
-    for await (const { rows } of file.read()) {
-      for (const { line, value } of rows) {
-        const { problem_id: id, completion, completions } = value;
-        const texts: unknown[] = Array.isArray(completions) ? completions : [completion];
-        if (typeof id !== "string" || !texts.every((text) => typeof text === "string")) {
-          throw new DataError("expected problem_id and completion or completions", { path, line });
-        }
-        found.set(id, [...(found.get(id) ?? []), ...texts]);
-      }
-    }
-  } finally {
-    await file.close();
+  for await (const { problemId, texts } of readCompletions(path)) {
+    found.set(problemId, [...(found.get(problemId) ?? []), ...texts]);
   }
   return found;
 }

@@ -3,7 +3,7 @@ import { DataError, SandboxError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import type { OnProgress } from "../core/progress.js";
 import type { VerdictKind } from "../core/verdict.js";
-import { readJsonl } from "../formats/jsonl.js";
+import { readCompletions, shortId } from "../formats/completions.js";
 import { readProblemFiles } from "../formats/problems.js";
 import type { Verifier, VerifyResult } from "./verifier.js";
 
@@ -42,29 +42,36 @@ export async function readProblems(path: string): Promise<Map<string, Problem>> 
 }
 
 /**
- * Reads completions: one object a line with `problem_id` (or `task_id` or `id`) and `completion`.
+ * Reads a file of completions (formats/completions.ts) as answers to these problems.
  *
- * @throws {DataError} if a line lacks either or names a problem that is not there.
+ * @throws {DataError} if a line has no id or no completion, or names a problem that is not there.
  */
-export async function readCompletions(
+export async function loadAnswers(
   path: string,
   problems: ReadonlyMap<string, Problem>,
 ): Promise<Answer[]> {
+  const byShortId = indexByShortId(problems);
   const answers: Answer[] = [];
-  for await (const { line, value } of readJsonl(path)) {
-    const id = value["problem_id"] ?? value["task_id"] ?? value["id"];
-    const completion = value["completion"];
-    if (typeof id !== "string" || typeof completion !== "string") {
-      throw new DataError("expected texts problem_id and completion", { path, line });
+  for await (const { line, problemId, texts } of readCompletions(path)) {
+    const problem = problems.get(problemId) ?? byShortId.get(problemId);
+    if (!problem) {
+      const fault = problem === null ? "several problems" : "no problem";
+      const message = `expected the id of one problem, ${fault} of the problem file have ${problemId}`;
+      throw new DataError(message, { path, line });
     }
-    const problem = problems.get(id);
-    if (problem === undefined) {
-      throw new DataError(`no problem of the problem file has the id ${id}`, { path, line });
-    }
-    answers.push({ problem, completion });
+    for (const completion of texts) answers.push({ problem, completion });
   }
-  if (answers.length === 0) throw new DataError("expected completions, found none", { path });
   return answers;
+}
+
+/** Problems by the end of their ids, which some harnesses write alone; null where several share it. */
+function indexByShortId(problems: ReadonlyMap<string, Problem>): Map<string, Problem | null> {
+  const found = new Map<string, Problem | null>();
+  for (const [id, problem] of problems) {
+    const short = shortId(id);
+    found.set(short, found.has(short) ? null : problem);
+  }
+  return found;
 }
 
 /** Judges completions; the results stand in the order of the answers. */
