@@ -7,45 +7,48 @@
  * Only one of the two processes works at a time, so passing messages on is a ping-pong.
  */
 import type { Verdict } from "../core/verdict.js";
+import { type Attempt, judgeEach } from "./attempts.js";
 import { failed, loadFailure, parseMessage } from "./judge-calls.js";
 import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
 import { joinPrefix } from "./prefix.js";
 import type { ProgramOutcome, Session } from "./sandbox.js";
-import type { TestResult } from "./verifier.js";
 
 /** Longest test code that a verdict shows, in characters. */
 const SHOWN_CODE = 2000;
 
 /** @throws {SandboxError} when the machinery failed. */
 export async function judgeAsserts(job: JudgeJob): Promise<Judgement> {
-  const tests: TestResult[] = [];
-  let trust: Judgement["trust"] = "strong";
-  let pair: Pair | null = null;
+  const pairs = new Pairs(job);
   try {
-    for (const index of job.chosen) {
-      job.signal?.throwIfAborted();
-      const startedAt = performance.now();
-      const isFresh = pair === null;
-      pair ??= new Pair(job);
-      let ruling = await pair.judge(index);
-      if (ruling.verdict.kind !== "accepted" && !isFresh) {
-        // What earlier tests left in the processes must not count against the program.
-        await pair.close();
-        pair = new Pair(job);
-        ruling = await pair.judge(index);
-      }
-      const { verdict } = ruling;
-      if (ruling.isWeak && verdict.kind === "accepted") trust = "weak";
-      const wallMs = performance.now() - startedAt;
-      tests.push({ index, verdict, cpuMs: 0, wallMs, peakBytes: 0 });
-      if (pair.failedToLoad || (job.earlyStop && verdict.kind !== "accepted")) break;
-      if (pair.isBroken) {
-        await pair.close();
-        pair = null;
-      }
-    }
-    return { tests, trust };
+    return await judgeEach(job, (at, isAlone) => pairs.try(job.chosen[at], isAlone));
   } finally {
+    await pairs.close();
+  }
+}
+
+/** The pair at work; a broken one is replaced. */
+class Pairs {
+  private readonly job: JudgeJob;
+  private pair: Pair | null = null;
+
+  constructor(job: JudgeJob) {
+    this.job = job;
+  }
+
+  async try(index: number, isAlone: boolean): Promise<Attempt> {
+    const startedAt = performance.now();
+    if (isAlone || this.pair?.isBroken === true) await this.close();
+    const isFirst = this.pair === null;
+    const pair = (this.pair ??= new Pair(this.job));
+    const { verdict, isWeak } = await pair.judge(index);
+    const wallMs = performance.now() - startedAt;
+    const result = { index, verdict, cpuMs: 0, wallMs, peakBytes: 0 };
+    return { result, isFirst, isFinal: pair.failedToLoad, isWeak };
+  }
+
+  async close(): Promise<void> {
+    const { pair } = this;
+    this.pair = null;
     await pair?.close();
   }
 }

@@ -1,12 +1,10 @@
 /**
  * Judges function-call problems: the program is loaded once and called once per test; results come
  * back as tagged values and are compared here.
- *
- * A test that fails after others ran in the same process is repeated alone in a fresh one, and
- * only that counts: what an earlier call left behind must not count against the program.
  */
 import type { Verdict } from "../core/verdict.js";
 import { type Json, parseJson } from "../formats/lossless-json.js";
+import { type Attempt, judgeEach } from "./attempts.js";
 import { resolveRule } from "./compare.js";
 import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
 import type { Session } from "./sandbox.js";
@@ -19,21 +17,12 @@ import {
   type Tagged,
   type ValueRule,
 } from "./values.js";
-import type { TestResult } from "./verifier.js";
 
 /** @throws {SandboxError} when the machinery failed. */
 export async function judgeCalls(job: JudgeJob): Promise<Judgement> {
   const caller = new Caller(job);
   try {
-    const tests: TestResult[] = [];
-    for (const index of job.chosen) {
-      job.signal?.throwIfAborted();
-      const result = await caller.judge(index);
-      tests.push(result);
-      if (result.verdict.kind === "compile_error" || caller.failedToLoad) break;
-      if (job.earlyStop && result.verdict.kind !== "accepted") break;
-    }
-    return { tests, trust: "strong" };
+    return await judgeEach(job, (at, isAlone) => caller.try(job.chosen[at], isAlone));
   } finally {
     await caller.close();
   }
@@ -46,13 +35,19 @@ interface CallCase {
 }
 
 /** Results of calls before they are compared. */
-type CallResult = { value: Tagged } | { verdict: Verdict };
+type CallResult = { value: Tagged } | { verdict: Verdict; isRaised: boolean };
+
+/** A verdict, and whether the call gave no value but an exception. */
+interface Ruling {
+  verdict: Verdict;
+  isRaised: boolean;
+}
 
 class Caller {
   /** True when the program's own top level failed: no test can differ. */
-  failedToLoad = false;
+  private failedToLoad = false;
   private readonly job: JudgeJob;
-  private readonly rule: ValueRule;
+  private readonly valueRule: ValueRule;
   private readonly entryPoint: string;
   private session: Session | null = null;
   private calls = 0;
@@ -61,7 +56,7 @@ class Caller {
     this.job = job;
     const { problem } = job;
     const { mode, tolerance, unordered } = resolveRule(problem.compare, problem.source);
-    this.rule = {
+    this.valueRule = {
       tolerance,
       isPythonEqual: !["tokens", "lines", "exact"].includes(mode),
       isUnordered: unordered !== "none",
@@ -69,15 +64,27 @@ class Caller {
     this.entryPoint = problem.tests.kind === "call" ? problem.tests.entryPoint : "";
   }
 
-  async judge(index: number): Promise<TestResult> {
+  async try(index: number, isAlone: boolean): Promise<Attempt> {
     const startedAt = performance.now();
     const testCase = this.caseAt(index);
-    let verdict = await this.judgeOnce(testCase, false);
-    if (verdict.kind !== "accepted" && testCase.args.some(hasIntegerKeys)) {
-      const other = await this.judgeOnce(testCase, true);
-      if (other.kind === "accepted") verdict = other;
+    if (isAlone) await this.close();
+    let isFirst = this.calls === 0;
+    let ruling = await this.judge(testCase, true);
+    if (ruling.isRaised && testCase.args.some(hasIntegerKeys)) {
+      // JSON does not tell 1 from "1" as a key. An answer under the first reading is the answer;
+      // only a program that could not give one is asked again, so that none answers twice.
+      if (isAlone) await this.close();
+      isFirst = this.calls === 0;
+      const asText = await this.judge(testCase, false);
+      if (!asText.isRaised) ruling = asText;
     }
-    return { index, verdict, cpuMs: 0, wallMs: performance.now() - startedAt, peakBytes: 0 };
+    const { verdict } = ruling;
+    const wallMs = performance.now() - startedAt;
+    return {
+      result: { index, verdict, cpuMs: 0, wallMs, peakBytes: 0 },
+      isFirst,
+      isFinal: verdict.kind === "compile_error" || this.failedToLoad,
+    };
   }
 
   async close(): Promise<void> {
@@ -87,24 +94,19 @@ class Caller {
     await session?.close();
   }
 
-  private async judgeOnce(testCase: CallCase, integerKeys: boolean): Promise<Verdict> {
-    const isFirst = this.calls === 0;
-    const verdict = await this.attempt(testCase, integerKeys);
-    if (verdict.kind === "accepted" || isFirst) return verdict;
-    await this.close();
-    return this.attempt(testCase, integerKeys);
+  private async judge({ args, expected }: CallCase, integerKeys: boolean): Promise<Ruling> {
+    const result = await this.call(args.map((arg) => encodeValue(arg, integerKeys)));
+    if ("verdict" in result) return result;
+    return { verdict: this.rule(result.value, expected), isRaised: false };
   }
 
-  private async attempt({ args, expected }: CallCase, integerKeys: boolean): Promise<Verdict> {
-    const result = await this.call(args.map((arg) => encodeValue(arg, integerKeys)));
-    if ("verdict" in result) return result.verdict;
-    const { value } = result;
+  private rule(value: Tagged, expected: Json[]): Verdict {
     const stranger = findObject(value);
     if (stranger !== null) {
       const stderr = `the result holds an object of type ${stranger}, which is no plain value`;
       return { kind: "runtime_error", exitCode: null, stderr };
     }
-    const differences = expected.map((wanted) => differenceOf(value, wanted, this.rule));
+    const differences = expected.map((wanted) => differenceOf(value, wanted, this.valueRule));
     if (differences.includes(null)) return { kind: "accepted" };
     return {
       kind: "wrong_answer",
@@ -117,17 +119,17 @@ class Caller {
   private async call(args: Tagged[]): Promise<CallResult> {
     if (this.session === null) {
       const failure = await this.open();
-      if (failure !== null) return { verdict: failure };
+      if (failure !== null) return { verdict: failure, isRaised: false };
     }
     this.calls++;
     const target = ["name", this.entryPoint];
     this.session!.send(JSON.stringify(["call", "1", target, ["l", ...args], ["d"], false]));
     const answer = await this.receive();
-    if ("verdict" in answer) return answer;
+    if ("verdict" in answer) return { verdict: answer.verdict, isRaised: false };
     const [kind, , ...rest] = answer.message;
     if (kind === "return" && isTagged(rest[0])) return { value: rest[0] };
-    if (kind === "raise") return { verdict: raised(rest) };
-    return { verdict: failed("the program sent something that is no answer") };
+    if (kind === "raise") return { verdict: raised(rest), isRaised: true };
+    return { verdict: failed("the program sent something that is no answer"), isRaised: false };
   }
 
   private async open(): Promise<Verdict | null> {

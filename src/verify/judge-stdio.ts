@@ -1,6 +1,7 @@
 /** Judges programs that read standard input and write standard output. */
 import type { Checker } from "../core/problem.js";
 import type { Verdict } from "../core/verdict.js";
+import { judgeEach } from "./attempts.js";
 import { checkOutput } from "./checker.js";
 import { compareOutput, resolveRule } from "./compare.js";
 import { type JudgeJob, type Judgement, shown, verdictOfEnd } from "./judgement.js";
@@ -9,6 +10,9 @@ import type { TestResult } from "./verifier.js";
 
 /** Bytes that a program may print beyond four times what is expected, before it is stopped. */
 const SLACK_BYTES = 64 * 1024;
+
+/** Outputs that wait for a checker; beyond them the other tests wait for their run. */
+const WAITING_BYTES = 64 * 2 ** 20;
 
 /** @throws {SandboxError} when the machinery failed. */
 export async function judgeStdio(job: JudgeJob): Promise<Judgement> {
@@ -64,33 +68,69 @@ async function judgeByComparison(job: JudgeJob): Promise<Judgement> {
 
 /** A checker runs after the program has ended, and only it sees the answer. */
 async function judgeByChecker(job: JudgeJob, checker: Checker): Promise<Judgement> {
-  const { problem, program, chosen, sandbox, limits, earlyStop } = job;
+  const { chosen, sandbox, limits } = job;
   const cases = casesOf(job);
-  const signal = job.signal === undefined ? {} : { signal: job.signal };
-  const run = (some: StdioCase[]) => {
-    const stdins = some.map(({ input }) => Buffer.from(input));
-    return sandbox.run({
-      ...{ language: problem.language, source: program, stdins, limits, ...signal },
-      isSuccess: (_, outcome) => verdictOfEnd(outcome, limits) === null,
-    });
-  };
-  const judge = async (at: number, outcome: ProgramOutcome): Promise<TestResult> => {
+  const runs = new Runs(job, cases);
+  return judgeEach(job, async (at, isAlone) => {
+    const { outcome, isFirst } = isAlone ? await runs.alone(at) : await runs.take(at);
     const verdict =
       verdictOfEnd(outcome, limits) ??
       (await checkOutput({ checker, sandbox, limits, ...cases[at], printed: outcome.stdout }));
-    return resultOf(chosen[at], verdict, outcome);
-  };
-  const tests: TestResult[] = [];
-  for (const [at, outcome] of (await run(cases)).entries()) {
-    let result = await judge(at, outcome);
-    if (at > 0 && result.verdict.kind === "wrong_answer") {
-      // What earlier tests left in the process must not count against the program.
-      result = await judge(at, (await run([cases[at]]))[0]);
-    }
-    tests.push(result);
-    if (earlyStop && result.verdict.kind !== "accepted") break;
+    const isFinal = verdict.kind === "compile_error";
+    return { result: resultOf(chosen[at], verdict, outcome), isFirst, isFinal };
+  });
+}
+
+interface Run {
+  outcome: ProgramOutcome;
+  isFirst: boolean;
+}
+
+/** Runs of a program whose outputs wait for a checker. */
+class Runs {
+  private readonly job: JudgeJob;
+  private readonly cases: StdioCase[];
+  private readonly waiting = new Map<number, Run>();
+
+  constructor(job: JudgeJob, cases: StdioCase[]) {
+    this.job = job;
+    this.cases = cases;
   }
-  return { tests, trust: "strong" };
+
+  /** The run of a test; runs it with those that follow, as far as their outputs can be kept. */
+  async take(at: number): Promise<Run> {
+    if (!this.waiting.has(at)) {
+      const runs = await this.run(at, this.cases.length);
+      runs.forEach((run, i) => this.waiting.set(at + i, run));
+    }
+    const run = this.waiting.get(at)!;
+    this.waiting.delete(at);
+    return run;
+  }
+
+  /** Runs a test in a process of its own. */
+  async alone(at: number): Promise<Run> {
+    return (await this.run(at, at + 1))[0];
+  }
+
+  private async run(from: number, until: number): Promise<Run[]> {
+    const { problem, program, sandbox, limits, signal } = this.job;
+    const runs: Run[] = [];
+    let bytes = 0;
+    await sandbox.run({
+      language: problem.language,
+      source: program,
+      stdins: this.cases.slice(from, until).map(({ input }) => Buffer.from(input)),
+      limits,
+      onOutcome: (_, outcome, isFirst) => {
+        runs.push({ outcome, isFirst });
+        bytes += outcome.stdout.length;
+        return bytes < WAITING_BYTES;
+      },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return runs;
+  }
 }
 
 function resultOf(index: number, verdict: Verdict, outcome: ProgramOutcome): TestResult {

@@ -100,7 +100,7 @@ class PlainSandbox implements Sandbox {
       const outcome = await this.runTest(job, stdin);
       job.signal?.throwIfAborted();
       outcomes.push(outcome);
-      const goesOn = job.onOutcome?.(index, outcome) ?? true;
+      const goesOn = job.onOutcome?.(index, outcome, true) ?? true;
       if (!goesOn || outcome.end.kind === "compile_error") break;
     }
     return outcomes;

@@ -34,11 +34,16 @@ export interface ProgramJob {
   /** One standard input per test, in order. */
   stdins: readonly Uint8Array[];
   limits: SandboxLimits;
-  /** Called with each outcome as it comes; answering false leaves out the tests that follow. */
-  onOutcome?: (index: number, outcome: ProgramOutcome) => boolean;
   /**
-   * Says of an outcome whether it is a success, so that a failure that came after other tests ran
-   * in the same process can be repeated alone in a fresh one; only that repetition counts.
+   * Called with each outcome as it comes; answering false leaves out the tests that follow.
+   * `isFirst` says that no other test ran in its process before. Where `isSuccess` has the tests
+   * run anew, it is called anew from the first test on, and what it heard before counts no more.
+   */
+  onOutcome?: (index: number, outcome: ProgramOutcome, isFirst: boolean) => boolean;
+  /**
+   * Says of an outcome whether it is a success. A failure that came after other tests ran in the
+   * same process is then repeated in a fresh one. When that is a success, outcomes depend on what
+   * ran before: all of them are thrown away, and each test runs once in a process of its own.
    * Without it every outcome is taken as it is.
    */
   isSuccess?: (index: number, outcome: ProgramOutcome) => boolean;

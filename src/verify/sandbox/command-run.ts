@@ -86,7 +86,7 @@ export function runCommand(
   };
   return store.use(language, source, compile, async (compiled) => {
     if (compiled.kind === "error") {
-      job.onOutcome?.(0, compiled.outcome);
+      job.onOutcome?.(0, compiled.outcome, true);
       return [compiled.outcome];
     }
     const { folder } = compiled;

@@ -1,6 +1,8 @@
 /**
  * Runs one program on one server, test after test, and confirms failures: a test that failed after
- * others had run in its process is run again as the first of a fresh one, and only that counts.
+ * others had run in its process is run again as the first of a fresh one. If it succeeds there,
+ * outcomes depend on what ran before, and every test is run once in a process of its own instead;
+ * src/verify/attempts.ts says why nothing less will do.
  */
 import type { ProgramJob, ProgramOutcome } from "../sandbox.js";
 import { type JobHeader, limitsHeader, type ServerConnection } from "./connection.js";
@@ -33,18 +35,51 @@ export async function runProgram(
   plan: RunPlan,
 ): Promise<ProgramOutcome[]> {
   const outcomes: ProgramOutcome[] = [];
-  let isOver = job.stdins.length === 0;
-  while (!isOver) isOver = await runFrom(server, job, plan, outcomes);
+  const until = job.stdins.length;
+  let isConfirming = false;
+  while (outcomes.length < until) {
+    const halt = await runFrom(server, job, plan, { outcomes, until, isConfirming });
+    if (halt === "repaired") return runAlone(server, job, plan);
+    if (halt !== "unconfirmed") break;
+    isConfirming = true;
+  }
   return outcomes;
 }
 
-/** Runs the tests that have no outcome yet; answers false when one has to be confirmed. */
+/** Runs each test in a process of its own. */
+async function runAlone(
+  server: ServerConnection,
+  job: ProgramJob,
+  plan: RunPlan,
+): Promise<ProgramOutcome[]> {
+  const outcomes: ProgramOutcome[] = [];
+  for (const index of job.stdins.keys()) {
+    const range = { outcomes, until: index + 1, isConfirming: false };
+    if ((await runFrom(server, job, plan, range)) === "stopped") break;
+  }
+  return outcomes;
+}
+
+/** The tests that run next: those without an outcome, up to a number. */
+interface Range {
+  outcomes: ProgramOutcome[];
+  until: number;
+  /** The first of them has failed once, after others. */
+  isConfirming: boolean;
+}
+
+/**
+ * Why a run halted: all of its tests have outcomes, or nobody wants more; or a failure has to be
+ * confirmed, or was not.
+ */
+type Halt = "done" | "stopped" | "unconfirmed" | "repaired";
+
 function runFrom(
   server: ServerConnection,
   job: ProgramJob,
   plan: RunPlan,
-  outcomes: ProgramOutcome[],
-): Promise<boolean> {
+  { outcomes, until, isConfirming }: Range,
+): Promise<Halt> {
   const from = outcomes.length;
   const { signal } = job;
   return new Promise((resolve, reject) => {
@@ -61,13 +96,17 @@ function runFrom(
       const index = from + test;
       const outcome = plan.translate?.(told) ?? told;
       const isCompileError = outcome.end.kind === "compile_error";
-      const mustConfirm = !isFirst && job.isSuccess?.(index, outcome) === false;
-      if (mustConfirm) return settle(() => resolve(false));
+      const isSuccess = job.isSuccess?.(index, outcome);
+      if (!isFirst && isSuccess === false) return settle(() => resolve("unconfirmed"));
+      if (isConfirming && test === 0 && isSuccess === true) {
+        return settle(() => resolve("repaired"));
+      }
       outcomes.push(outcome);
-      const goesOn = job.onOutcome?.(index, outcome) ?? true;
-      if (!goesOn || isCompileError) settle(() => resolve(true));
+      const goesOn = job.onOutcome?.(index, outcome, isFirst) ?? true;
+      if (!goesOn || isCompileError) settle(() => resolve("stopped"));
     };
-    const id = server.submit(plan.header, packParts([...plan.parts, ...job.stdins.slice(from)]), {
+    const stdins = job.stdins.slice(from, until);
+    const id = server.submit(plan.header, packParts([...plan.parts, ...stdins]), {
       onOutcome: (test, outcome, isFirst) => {
         if (isSettled) return;
         try {
@@ -76,7 +115,7 @@ function runFrom(
           settle(() => reject(error as Error));
         }
       },
-      onDone: () => settle(() => resolve(true)),
+      onDone: () => settle(() => resolve("done")),
       onFailure: (error) => settle(() => reject(error)),
     });
     signal?.addEventListener("abort", onAbort);
