@@ -17,7 +17,7 @@ from hidden import hidden
 LENGTHS = struct.Struct("<II")
 # length, frame, end, code, flags, job, test, cpu and wall in µs, peak in KiB, bytes of stderr
 HEAD = struct.Struct("<IBBBBIIIIII")
-READY, OUTCOME, DONE, MESSAGE, FAILURE = range(5)
+READY, OUTCOME, DONE, MESSAGE, FAILURE, ALIVE = range(6)
 # How a test ended; EXITED and SIGNALED carry a code.
 EXITED, SIGNALED, CPU_LIMIT, WALL_LIMIT, MEMORY_LIMIT, OUTPUT_LIMIT, COMPILE_ERROR = range(7)
 # The test was the first of its process; no outcome of this job follows.

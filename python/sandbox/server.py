@@ -83,7 +83,9 @@ class Server:
 
     def _take(self, header: dict, body: memoryview) -> None:
         verb, job_id = header["op"], header["id"]
-        if verb == "send":
+        if verb == "ping":
+            self.link.send(link.ALIVE, job_id)
+        elif verb == "send":
             session = self._jobs.get(job_id)
             if session is not None:
                 session.take(body, header["goes_on"])

@@ -154,7 +154,11 @@ class TestsJob(Job):
             if total > count:
                 self._output, count = memoryview(hidden(total)), 0
                 while count < total:
-                    count += os.preadv(self.child.stdout, [self._output[count:total]], count)
+                    got = os.preadv(self.child.stdout, [self._output[count:total]], count)
+                    if got == 0:
+                        # The program cuts its output meanwhile: what could be read is its output.
+                        break
+                    count += got
         return count
 
     def _send(

@@ -9,6 +9,14 @@ import { type Answer, AnswerReader, packRequest, type ServerReport } from "./wir
 const SERVER = fileURLToPath(new URL("../../../python/sandbox/server.py", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const STDERR_KEPT = 4096;
+/** How often a server with work in hand is asked whether it still answers. */
+const PING_EVERY_MS = 2000;
+/**
+ * Pings that may stay without an answer one after the other. Counted, not timed: while this process
+ * itself is busy, no ping is sent and no answer read. The server's loop never waits for a program,
+ * so a silence this long means that it is stuck, or the machine is.
+ */
+const MOST_SILENT_PINGS = 10;
 
 /**
  * The whole environment of servers and programs. Hashes, locale and zone are fixed so that a
@@ -66,11 +74,16 @@ export class ServerConnection {
   #jobs: Map<number, JobListener>;
   #nextJob = 1;
   #closed = false;
+  readonly #watchdog: Watchdog;
 
   private constructor(child: ChildProcess, report: ServerReport, jobs: Map<number, JobListener>) {
     this.#child = child;
     this.report = report;
     this.#jobs = jobs;
+    this.#watchdog = new Watchdog(child, {
+      isBusy: () => jobs.size > 0,
+      ping: () => this.#write(packRequest({ op: "ping", id: 0 })),
+    });
   }
 
   /**
@@ -99,7 +112,7 @@ export class ServerConnection {
         clearTimeout(timer);
         if (connection === null)
           reject(new SandboxError(`sandbox server did not start: ${reason}`));
-        else connection.#end(`sandbox server ended: ${reason}`);
+        else connection.#end(reason);
       };
       attend(child, { onAnswer: (answer) => dispatch(answer, jobs, onReady), onEnd });
     });
@@ -151,10 +164,42 @@ export class ServerConnection {
 
   #end(reason: string): void {
     this.#closed = true;
+    const said = this.#watchdog.hasBitten ? "it did not answer" : reason;
+    this.#watchdog.stop();
     const listeners = [...this.#jobs.values()];
     this.#jobs.clear();
-    for (const listener of listeners) listener.onFailure(new SandboxError(reason));
+    for (const listener of listeners)
+      listener.onFailure(new SandboxError(`sandbox server ended: ${said}`));
     this.onClose();
+  }
+}
+
+/** Kills a server that has stopped answering, so that its work fails and may be tried again. */
+class Watchdog {
+  /** Whether it has killed the server. */
+  hasBitten = false;
+  readonly #timer: NodeJS.Timeout;
+  #silentPings = 0;
+
+  constructor(child: ChildProcess, server: { isBusy: () => boolean; ping: () => void }) {
+    child.stdout?.on("data", () => (this.#silentPings = 0));
+    this.#timer = setInterval(() => {
+      if (!server.isBusy()) {
+        this.#silentPings = 0;
+        return;
+      }
+      if (this.#silentPings >= MOST_SILENT_PINGS) {
+        this.hasBitten = true;
+        child.kill("SIGKILL");
+      }
+      this.#silentPings++;
+      server.ping();
+    }, PING_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
   }
 }
 
@@ -195,6 +240,7 @@ function dispatch(
     onReady(answer.report);
     return;
   }
+  if (answer.kind === "alive") return;
   const listener = jobs.get(answer.job);
   if (listener === undefined) return;
   switch (answer.kind) {

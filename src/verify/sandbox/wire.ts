@@ -16,7 +16,9 @@ export type Answer =
   | ({ kind: "outcome"; job: number; test: number; outcome: ProgramOutcome } & Flags)
   | { kind: "done"; job: number }
   | { kind: "message"; job: number; message: string }
-  | { kind: "failure"; job: number; reason: string };
+  | { kind: "failure"; job: number; reason: string }
+  /** The server's loop turns. */
+  | { kind: "alive" };
 
 interface Flags {
   /** The test was the first that its process ran. */
@@ -151,6 +153,8 @@ function unpack(frame: Buffer): Answer {
       return { kind: "message", job, message: rest.toString() };
     case 4:
       return { kind: "failure", job, reason: rest.toString() };
+    case 5:
+      return { kind: "alive" };
     default:
       throw new SandboxError(`sandbox server sent a frame of the unknown kind ${kind}`);
   }
