@@ -8,10 +8,11 @@
  */
 import type { Verdict } from "../core/verdict.js";
 import { type Attempt, judgeEach } from "./attempts.js";
-import { failed, loadFailure, parseMessage } from "./judge-calls.js";
 import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
+import { brokenProtocol, failed, isReplyOrCall, loadFailure, parseMessage } from "./messages.js";
 import { joinPrefix } from "./prefix.js";
 import type { ProgramOutcome, Session } from "./sandbox.js";
+import type { Tagged } from "./values.js";
 
 /** Longest test code that a verdict shows, in characters. */
 const SHOWN_CODE = 2000;
@@ -116,7 +117,7 @@ class Pair {
   }
 
   /** Passes messages between the two until the tests have something for us. */
-  private async converse(): Promise<{ message: unknown[] } | { verdict: Verdict }> {
+  private async converse(): Promise<{ message: Tagged[] } | { verdict: Verdict }> {
     const [candidate, tests] = [this.candidate!, this.tests!];
     let isFirst = true;
     for (let speaker = tests; ; speaker = speaker === tests ? candidate : tests) {
@@ -129,7 +130,7 @@ class Pair {
       }
       if (speaker === candidate && !isReplyOrCall(message)) {
         this.isBroken = true;
-        return { verdict: failed("the program sent something that is no answer") };
+        return { verdict: brokenProtocol() };
       }
       const budget = speaker === tests && isFirst ? "fresh" : "running";
       if (speaker === tests) isFirst = false;
@@ -141,7 +142,7 @@ class Pair {
 
   private async hear(
     session: Session,
-  ): Promise<{ message: unknown[] } | { verdict: Verdict; outcome: ProgramOutcome }> {
+  ): Promise<{ message: Tagged[] } | { verdict: Verdict; outcome: ProgramOutcome }> {
     const event = await session.receive();
     if (event.kind === "message") return { message: parseMessage(event.message) };
     this.isBroken = true;
@@ -155,29 +156,21 @@ class Pair {
 }
 
 /** The program's list of what it defines; rows of another form are left out. */
-function namesOf(rows: unknown): string[][] {
+function namesOf(rows: Tagged | undefined): string[][] {
   if (!Array.isArray(rows)) return [];
-  const isRow = (row: unknown): row is string[] =>
+  const isRow = (row: Tagged): row is string[] =>
     Array.isArray(row) && row.length === 3 && row.every((part) => typeof part === "string");
   return rows.filter(isRow);
 }
 
-function isReplyOrCall(message: unknown[]): boolean {
-  const [verb, seq] = message;
-  if (typeof seq !== "string") return false;
-  if (verb === "return") return message.length === 4;
-  if (verb === "raise") return message.slice(2).every((part) => typeof part === "string");
-  return (verb === "call" && message.length === 6) || (verb === "get" && message.length === 3);
-}
-
-function setupFailure([, kind, text]: unknown[]): Verdict {
+function setupFailure([, kind, text]: Tagged[]): Verdict {
   const stderr = String(text);
   return kind === "runtime_error"
     ? { kind: "runtime_error", exitCode: 1, stderr }
     : { kind: "bad_problem", reason: `the tests cannot be set up: ${lastLine(stderr)}` };
 }
 
-function ruleOn(message: unknown[], code: string): Ruling {
+function ruleOn(message: Tagged[], code: string): Ruling {
   const [status, type, text] = message.slice(2, 5).map(String);
   const isWeak = message[5] === true;
   const last = String(message[6]);

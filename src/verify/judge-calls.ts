@@ -7,6 +7,7 @@ import { type Json, parseJson } from "../formats/lossless-json.js";
 import { type Attempt, judgeEach } from "./attempts.js";
 import { resolveRule } from "./compare.js";
 import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
+import { brokenProtocol, failed, isTagged, loadFailure, parseMessage, raised } from "./messages.js";
 import type { Session } from "./sandbox.js";
 import {
   differenceOf,
@@ -126,10 +127,10 @@ class Caller {
     this.session!.send(JSON.stringify(["call", "1", target, ["l", ...args], ["d"], false]));
     const answer = await this.receive();
     if ("verdict" in answer) return { verdict: answer.verdict, isRaised: false };
-    const [kind, , ...rest] = answer.message;
-    if (kind === "return" && isTagged(rest[0])) return { value: rest[0] };
-    if (kind === "raise") return { verdict: raised(rest), isRaised: true };
-    return { verdict: failed("the program sent something that is no answer"), isRaised: false };
+    const [kind, , value] = answer.message;
+    if (kind === "return" && value !== undefined && isTagged(value)) return { value };
+    if (kind === "raise") return { verdict: raised(answer.message), isRaised: true };
+    return { verdict: brokenProtocol(), isRaised: false };
   }
 
   private async open(): Promise<Verdict | null> {
@@ -151,7 +152,7 @@ class Caller {
     return loadFailure(answer.message);
   }
 
-  private async receive(): Promise<{ message: unknown[] } | { verdict: Verdict }> {
+  private async receive(): Promise<{ message: Tagged[] } | { verdict: Verdict }> {
     const event = await this.session!.receive();
     if (event.kind === "message") return { message: parseMessage(event.message) };
     await this.close();
@@ -169,60 +170,4 @@ class Caller {
       expected: [expected, ...alternatives].map((text) => parseJson(text)),
     };
   }
-}
-
-/** Reads a message of an untrusted process; anything that is no message is an empty one. */
-export function parseMessage(text: string): unknown[] {
-  try {
-    const message: unknown = JSON.parse(text);
-    return Array.isArray(message) ? message : [];
-  } catch {
-    return [];
-  }
-}
-
-/** The verdict of a `failed` message. */
-export function loadFailure(message: unknown[]): Verdict {
-  const [tag, kind, text] = message;
-  const stderr = String(text ?? "");
-  if (tag !== "failed") return failed("the program sent something that is no answer");
-  if (kind === "compile_error") return { kind: "compile_error", stderr };
-  return { kind: "runtime_error", exitCode: 1, stderr };
-}
-
-/** A runtime error found by us rather than told by an exit code. */
-export function failed(stderr: string): Verdict {
-  return { kind: "runtime_error", exitCode: null, stderr };
-}
-
-function raised([type, message, trace]: unknown[]): Verdict {
-  const text =
-    typeof trace === "string" && trace !== "" ? trace : `${String(type)}: ${String(message)}`;
-  if (type === "MemoryError") return { kind: "runtime_error", exitCode: null, stderr: text };
-  return { kind: "runtime_error", exitCode: 1, stderr: text };
-}
-
-/** True for the shapes that calls.py may send; a forged message may hold anything. */
-function isTagged(node: unknown): node is Tagged {
-  const stack: unknown[] = [node];
-  while (stack.length > 0) {
-    const item = stack.pop();
-    if (item === null || typeof item === "boolean") continue;
-    if (typeof item === "string") {
-      if (!/^(?:i[+-]?\d+$|f|s)/.test(item)) return false;
-      continue;
-    }
-    if (!Array.isArray(item)) return false;
-    const [tag, ...parts] = item as unknown[];
-    if (typeof tag !== "string") return false;
-    if (tag === "d") {
-      if (!parts.every((pair) => Array.isArray(pair) && pair.length === 2)) return false;
-      for (const pair of parts as unknown[][]) stack.push(pair[0], pair[1]);
-    } else if (["l", "t", "S", "F", "q"].includes(tag)) {
-      for (const part of parts) stack.push(part);
-    } else if (!parts.every((part) => typeof part === "string")) {
-      return false;
-    }
-  }
-  return true;
 }
