@@ -69,6 +69,8 @@ class Candidate(Peer):
     def __init__(self, channel: Channel) -> None:
         super().__init__(channel)
         self._module = types.ModuleType("candidate")
+        # Competition sites ask for a method of Solution, whatever else the program holds.
+        self._is_method_first = False
 
     def load(self, source: str, prelude: bool) -> str:
         """Runs the program's top level; answers `ready` or `failed`, as JSON text."""
@@ -79,7 +81,9 @@ class Candidate(Peer):
         except BaseException as error:
             return f'["failed","compile_error",{_quote(traceback_of(error))}]'
         if prelude:
-            namespace.update(prelude_of(code))
+            # Where built-ins are found: the program may use them, and defines none of them.
+            vars(builtins).update(prelude_of(code))
+            self._is_method_first = True
         known = set(namespace)
         try:
             exec(code, namespace)
@@ -100,13 +104,14 @@ class Candidate(Peer):
             return type(found).__next__.__get__(found) if target[2] == "__next__" else getattr(
                 found, target[2]
             )
-        namespace = self._module.__dict__
-        if target[1] in namespace:
-            return namespace[target[1]]
+        namespace, name = self._module.__dict__, target[1]
         solution = namespace.get("Solution")
-        if solution is not None and hasattr(solution, target[1]):
-            return getattr(solution(), target[1])
-        raise NameError(f"missing function: the program defines no {target[1]}")
+        has_method = solution is not None and hasattr(solution, name)
+        if name in namespace and not (has_method and self._is_method_first):
+            return namespace[name]
+        if has_method:
+            return getattr(solution(), name)
+        raise NameError(f"missing function: the program defines no {name}")
 
 
 def _describe(name: str, value: Any) -> list[str]:
