@@ -152,12 +152,18 @@ class Tests(Peer):
         try:
             if prefix.strip():
                 exec(_compile_prefix(prefix), self._namespace)
-            if entry is not None:
-                stub = Stub(self, ["name", entry], "", "callable", entry)
-                self._namespace[entry] = self._namespace["candidate"] = stub
-            self._execute(self._setup, self._namespace)
+            setup = _compile_tests(self._setup)
         except BaseException as error:
-            kind = "runtime_error" if hasattr(error, "is_remote") else "bad_problem"
+            return f'["failed","bad_problem",{_quote(traceback_of(error))}]'
+        if entry is not None:
+            stub = Stub(self, ["name", entry], "", "callable", entry)
+            self._namespace[entry] = self._namespace["candidate"] = stub
+        try:
+            self._execute(setup, self._namespace)
+        except BaseException as error:
+            # What the program answered, or a name that it lacks, is its own doing.
+            is_its_own = self.has_asked or isinstance(error, NameError)
+            kind = "runtime_error" if is_its_own else "bad_problem"
             return f'["failed","{kind}",{_quote(traceback_of(error))}]'
         return '["ready",[]]'
 
@@ -165,17 +171,18 @@ class Tests(Peer):
         """Runs one case; answers its `result`, as JSON text."""
         namespace = dict(self._namespace)
         self.weak, self.last = False, None
-        status, name, message = "pass", "", ""
+        status, name, message = "syntax", "", ""
         try:
-            self._execute(source, namespace)
+            code = _compile_tests(source)
+            status = "pass"
+            self._execute(code, namespace)
             self._call_check(source, namespace)
         except BaseException as error:
             name, message = type(error).__name__, str(error)[:TEXT_LIMIT]
             remote = hasattr(error, "is_remote")
             failed = isinstance(error, AssertionError)
-            status = "remote" if remote else "assertion" if failed else "error"
-            if isinstance(error, SyntaxError) and not remote:
-                status = "syntax"
+            if status != "syntax":
+                status = "remote" if remote else "assertion" if failed else "error"
         parts = [_quote(part) for part in (index, status, name, message)]
         last = _quote(_short(self.last))
         return f'["result",{",".join(parts)},{"true" if self.weak else "false"},{last}]'
@@ -198,8 +205,7 @@ class Tests(Peer):
         if "check" in defined and "check" not in called:
             namespace["check"](namespace[self._entry])
 
-    def _execute(self, source: str, namespace: dict[str, Any]) -> None:
-        code = compile(source, "tests.py", "exec", dont_inherit=True)
+    def _execute(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
         for name in sorted(names_in(code)):
             if name not in namespace and not hasattr(builtins, name) and name in self._offered:
                 namespace[name] = self._offer(name)
@@ -224,6 +230,10 @@ def _open_attribute(value: Any, name: str) -> Any:
     if type(value).__module__ == "tests" and not name.startswith("_"):
         return getattr(value, name)
     raise PermissionError(f"the program may not read {name} of a test's object")
+
+
+def _compile_tests(source: str) -> types.CodeType:
+    return compile(source, "tests.py", "exec", dont_inherit=True)
 
 
 def _compile_prefix(prefix: str) -> types.CodeType:

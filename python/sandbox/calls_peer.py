@@ -155,6 +155,11 @@ class Peer:
     def _proxy(self, number: str, kind: str, name: str) -> Stub:
         return Stub(self, ["own", number], number, kind, name)
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether anything was asked of the other side."""
+        return self._seq > 0
+
     def resolve(self, target: list) -> Any:
         """The object a target names."""
         raise NotImplementedError

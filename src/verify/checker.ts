@@ -37,19 +37,38 @@ const PRELUDE = readFileSync(
 /**
  * Runs the checker on one output.
  *
+ * A checker that fails on what the program printed, and takes the jury's own answer, works: what it
+ * could not read is then the program's fault. Else a program could have its failure left out by
+ * printing what no checker expects.
+ *
  * @throws {SandboxError} when the machinery failed.
  */
 export async function checkOutput(request: CheckRequest): Promise<Verdict> {
-  const { checker, sandbox, limits, input, output, printed } = request;
+  const { checker, output, printed } = request;
   if (checker.language !== "python") {
     return fault(`the checker is written in ${checker.language}; python is supported`);
   }
+  const { decision, message } = await runChecker(request, Buffer.from(printed).toString("utf8"));
+  if (decision === "right") return { kind: "accepted" };
+  const rejected = { expected: shown(Buffer.from(output)), actual: shown(printed) };
+  if (decision === "wrong") {
+    return { kind: "wrong_answer", ...rejected, reason: `the checker rejects it: ${message}` };
+  }
+  if ((await runChecker(request, output)).decision !== "right") return fault(decision.fault);
+  const reason = `the checker takes the answer and cannot judge this: ${decision.fault}`;
+  return { kind: "wrong_answer", ...rejected, reason };
+}
+
+async function runChecker(
+  { checker, sandbox, limits, input, output }: CheckRequest,
+  printed: string,
+): Promise<{ decision: Decision; message: string }> {
   const order =
     checker.protocol === "testlib" ? ["input", "output", "answer"] : ["input", "answer", "output"];
-  const texts = [input, Buffer.from(printed).toString("utf8"), output, order];
+  const texts = [input, printed, output, order];
   const [outcome] = await sandbox.run({
     language: "python",
-    source: `${PRELUDE}exec(compile(${JSON.stringify(checker.source)}, "checker.py", "exec"), {"__name__": "__main__"})\n`,
+    source: `${PRELUDE}\n_run(${JSON.stringify(checker.source)})\n`,
     stdins: [Buffer.from(texts.map((text) => JSON.stringify(text)).join("\n") + "\n")],
     limits: {
       cpuMs: Math.max(limits.cpuMs, CHECKER_LIMITS.cpuMs),
@@ -58,27 +77,19 @@ export async function checkOutput(request: CheckRequest): Promise<Verdict> {
       outputBytes: limits.outputBytes,
     },
   });
-  const decided = checker.protocol === "testlib" ? byExitCode(outcome) : byNumber(outcome);
-  if (decided === "right") return { kind: "accepted" };
-  if (decided !== "wrong") return fault(decided.fault);
-  const reason = `the checker rejects it: ${messageOf(outcome)}`;
-  return {
-    kind: "wrong_answer",
-    expected: shown(Buffer.from(output)),
-    actual: shown(printed),
-    reason,
-  };
+  const decision = checker.protocol === "testlib" ? byExitCode(outcome) : byNumber(outcome);
+  return { decision, message: messageOf(outcome) };
 }
 
 type Decision = "right" | "wrong" | { fault: string };
 
+/** What checker_prelude.py ends with when the checker raises: testlib's own code for a failure. */
+const CRASHED = 3;
+
 function byExitCode({ end, stderr }: ProgramOutcome): Decision {
   if (end.kind !== "exited") return { fault: `the checker ended by ${end.kind}: ${stderr}` };
   if (end.exitCode === 0) return "right";
-  // Python's own exit code after an uncaught exception is 1 as well.
-  if (end.exitCode === 1 && stderr.includes("Traceback (most recent call last)")) {
-    return { fault: `the checker crashed: ${stderr}` };
-  }
+  if (end.exitCode === CRASHED) return { fault: `the checker crashed: ${stderr}` };
   const isWrong = [1, 2, 4, 7, 8].includes(end.exitCode) || end.exitCode >= 16;
   return isWrong ? "wrong" : { fault: `the checker ended with exit code ${end.exitCode}` };
 }
