@@ -41,6 +41,8 @@ Only tests: ["prepare", prefix, entry, names] then ["run", index, code], answere
 ["result", index, status, type, message, weak, last] with status pass, assertion, remote or error.
 """
 
+from __future__ import annotations
+
 import builtins
 import json.encoder
 import sys
@@ -49,7 +51,7 @@ from typing import Any, NoReturn
 
 from calls_codec import dump
 from calls_peer import Channel, Peer, Stub, traceback_of
-from calls_prelude import LIBRARIES, import_path, names_in, prelude_of
+from calls_prelude import LIBRARIES, import_path, library_path, prelude_of
 
 # The program may replace any of these in `builtins`; this module goes on with the originals.
 for _name in (
@@ -133,9 +135,13 @@ class Tests(Peer):
     def __init__(self, channel: Channel, setup: str) -> None:
         super().__init__(channel)
         self._setup = setup
-        self._namespace: dict[str, Any] = {"__name__": "tests", "__builtins__": builtins}
+        self._namespace = Names(self, {"__name__": "tests", "__builtins__": builtins})
         self._offered: dict[str, tuple[str, str]] = {}
         self._entry: str | None = None
+        # The name that the problem asks for, as far as the set-up and the test tell.
+        self._asked_for: str | None = None
+        self._found: dict[str, Any] = {}
+        self._set_up: tuple[bool, str | None] = (False, None)
 
     def resolve(self, target: list) -> Any:
         """Only what was passed to the program: a function to call, an iterator to advance."""
@@ -147,7 +153,7 @@ class Tests(Peer):
 
     def prepare(self, prefix: str, entry: str | None, names: list) -> str:
         """Defines the prompt's own helpers, the stubs and the set-up."""
-        self._entry = entry
+        self._entry = self._asked_for = entry
         self._offered = {name: (kind, origin) for name, kind, origin in names}
         try:
             if prefix.strip():
@@ -159,23 +165,25 @@ class Tests(Peer):
             stub = Stub(self, ["name", entry], "", "callable", entry)
             self._namespace[entry] = self._namespace["candidate"] = stub
         try:
-            self._execute(setup, self._namespace)
+            exec(setup, self._namespace)
         except BaseException as error:
             # What the program answered, or a name that it lacks, is its own doing.
             is_its_own = self.has_asked or isinstance(error, NameError)
             kind = "runtime_error" if is_its_own else "bad_problem"
             return f'["failed","{kind}",{_quote(traceback_of(error))}]'
+        self._set_up = (self.weak, self._asked_for)
         return '["ready",[]]'
 
     def run(self, index: str, source: str) -> str:
         """Runs one case; answers its `result`, as JSON text."""
-        namespace = dict(self._namespace)
-        self.weak, self.last = False, None
+        namespace = Names(self, self._namespace)
+        self.weak, self._asked_for = self._set_up
+        self.last, self._found = None, {}
         status, name, message = "syntax", "", ""
         try:
             code = _compile_tests(source)
             status = "pass"
-            self._execute(code, namespace)
+            exec(code, namespace)
             self._call_check(source, namespace)
         except BaseException as error:
             name, message = type(error).__name__, str(error)[:TEXT_LIMIT]
@@ -205,22 +213,50 @@ class Tests(Peer):
         if "check" in defined and "check" not in called:
             namespace["check"](namespace[self._entry])
 
-    def _execute(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
-        for name in sorted(names_in(code)):
-            if name not in namespace and not hasattr(builtins, name) and name in self._offered:
-                namespace[name] = self._offer(name)
-        exec(code, namespace)
-
-    def _offer(self, name: str) -> Any:
-        """What a name of the program's stands for here; libraries are never the program's copy."""
-        if name in LIBRARIES:
-            return import_path(name)
+    def offer(self, name: str) -> Any:
+        """What a name that the tests lack and the program defines stands for; a KeyError when the
+        program does not define it either."""
+        if name not in self._offered or hasattr(builtins, name):
+            raise KeyError(name)
         kind, origin = self._offered[name]
-        if kind in ("module", "import") and origin.split(":")[0] in LIBRARIES:
-            return import_path(origin)
+        found = _imported(library_path(name, kind, origin))
+        if found is not None:
+            return found
+        # The program has a say in what it defines beside the function asked for. Where the problem
+        # names none, that is the first that the tests use.
+        self._asked_for = self._asked_for or name
+        self.weak = self.weak or name != self._asked_for
+        if name not in self._found:
+            self._found[name] = self._of_program(name, kind, origin)
+        return self._found[name]
+
+    def _of_program(self, name: str, kind: str, origin: str) -> Any:
+        if kind in ("module", "import") and origin.partition(":")[0] in LIBRARIES:
+            found = _imported(origin)
+            if found is not None:
+                return found
         if kind == "value":
             return self.request("get", ["name", name])
         return Stub(self, ["name", name], "", "callable", name)
+
+
+class Names(dict):
+    """The names of the tests; one that they lack is the program's, at every look-up anew, so that
+    each test knows whether it used one."""
+
+    def __init__(self, tests: Tests, names: dict[str, Any]) -> None:
+        super().__init__(names)
+        self._tests = tests
+
+    def __missing__(self, name: str) -> Any:
+        return self._tests.offer(name)
+
+
+def _imported(path: str | None) -> Any:
+    try:
+        return None if path is None else import_path(path)
+    except (ImportError, AttributeError):
+        return None
 
 
 def _open_attribute(value: Any, name: str) -> Any:

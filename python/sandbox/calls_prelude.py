@@ -1,5 +1,7 @@
 """Names that programs and tests may use without importing them."""
 
+from __future__ import annotations
+
 import types
 from typing import Any
 
@@ -31,7 +33,14 @@ for _name in (
 ).split():
     PRELUDE.setdefault(_name, f"{_name}:")
 # Modules that tests take from the library itself, whatever the program says they are.
-LIBRARIES = {path.partition(":")[0] for path in PRELUDE.values()} | {"cmath"}
+LIBRARIES = {path.partition(":")[0] for path in PRELUDE.values()} | {"cmath", "numpy"}
+# Names by which tests compare: whoever defines them decides the test.
+COMPARING = {
+    "isclose": "math:isclose",
+    "np": "numpy:",
+    "pytest": "pytest:",
+    "approx": "pytest:approx",
+}
 
 
 def names_in(code: types.CodeType) -> set[str]:
@@ -46,6 +55,22 @@ def names_in(code: types.CodeType) -> set[str]:
 def prelude_of(code: types.CodeType) -> dict[str, Any]:
     """The prelude's names that the program uses; the others cost no import."""
     return {name: import_path(PRELUDE[name]) for name in names_in(code) if name in PRELUDE}
+
+
+def library_path(name: str, kind: str, origin: str) -> str | None:
+    """Where the library itself has what a name of the program's stands for in the tests; None for
+    what only the program has. `kind` and `origin` are the program's own word for it."""
+    module, _, attribute = origin.partition(":")
+    # Parts written in C name their module with a line before it.
+    module = module.lstrip("_")
+    if kind == "import" and module in LIBRARIES and attribute == name:
+        return f"{module}:{name}"
+    if name in COMPARING:
+        return COMPARING[name]
+    if name in LIBRARIES:
+        return f"{name}:"
+    path = PRELUDE.get(name, "")
+    return path if kind == "import" and path.partition(":")[0] == module else None
 
 
 def import_path(path: str) -> Any:

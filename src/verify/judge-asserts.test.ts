@@ -66,3 +66,64 @@ describe("a failure is the problem's", () => {
     expect(result).toMatchObject({ verdict: "bad_problem", reward: null });
   });
 });
+
+describe("names of the program beside the entry point", () => {
+  const LYING = "def f(n): return 0\n";
+  const CLASS_OF_TRUE = "allclose = staticmethod(lambda *a, **k: True)";
+
+  test.each([
+    ["isclose", "def isclose(*a, **k): return True", "isclose(f(2), 1.4142)"],
+    ["a module", `class math:\n    is${CLASS_OF_TRUE.slice(3)}`, "math.isclose(f(2), 1.4)"],
+    ["a built-in", "def abs(x): return 0", "abs(f(2) - 1.4) < 1e-6"],
+  ])("never replace %s of the library", async (_, helper, condition) => {
+    const result = await judge(LYING + helper, [`assert ${condition}`]);
+    expect(result.verdict).toBe("wrong_answer");
+  });
+
+  test("give no strong pass to a class that plays numpy", async () => {
+    const result = await judge(`${LYING}class np:\n    ${CLASS_OF_TRUE}`, [
+      "assert np.allclose(f(2), [1.4142])",
+    ]);
+    expect([result.verdict, result.trust]).not.toEqual(["accepted", "strong"]);
+  });
+
+  test.each([
+    ["def almost_equal(a, b): return True", "almost_equal(f(1), 2)"],
+    ["from operator import ne as almost_equal", "almost_equal(f(1), 2)"],
+    [
+      "class ne: pass\nalmost_equal = lambda a, b: True\nalmost_equal.__module__ = 'operator'\nalmost_equal.__qualname__ = 'ne'",
+      "almost_equal(f(1), 2)",
+    ],
+    ["LIMIT = 0", "f(1) == LIMIT"],
+  ])("make a pass weak: %s", async (helper, condition) => {
+    for (const entryPoint of ["f", null]) {
+      const result = await judge(LYING + helper, [`assert ${condition}`], { entryPoint });
+      expect(result).toMatchObject({ verdict: "accepted", trust: "weak" });
+    }
+  });
+
+  test("make a pass weak where the set-up uses them", async () => {
+    const result = await judge(
+      "class Node:\n    def __init__(s, v): s.v = v\ndef f(n): return n.v",
+      ["assert f(root) == 1"],
+      { setup: "root = Node(1)" },
+    );
+    expect(result).toMatchObject({ verdict: "accepted", trust: "weak" });
+  });
+
+  test.each([
+    ["def result(*a): return True", "result = f(1)\nassert result == 0"],
+    ["def push(x): return x", "xs = []\nxs.append(f(1))\nassert xs.count(0) == 1"],
+    ["import math, numbers\ncount = 5", "assert math.floor(f(1)) == 0 and [0].count(f(1)) == 1"],
+    ["from datetime import datetime", "assert datetime(2020, 1, 1).hour == f(1)"],
+    ["from collections import Counter", "assert Counter([f(1)]) == Counter({0: 1})"],
+  ])("do not weaken a pass that does without them: %s", async (helper, code) => {
+    const result = await judge(LYING + helper, [code]);
+    expect(result).toMatchObject({ verdict: "accepted", trust: "strong" });
+  });
+
+  test("are the entry point where the problem names none and the test uses one", async () => {
+    const result = await judge(LYING, ["assert f(1) == 0"], { entryPoint: null });
+    expect(result).toMatchObject({ verdict: "accepted", trust: "strong" });
+  });
+});
