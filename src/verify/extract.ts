@@ -5,8 +5,9 @@
  * unclosed `<think>` means that no answer was given; fenced blocks are found by the CommonMark
  * rules; blocks tagged with the language come before untagged ones, blocks of other languages do
  * not count; of the blocks left, the last that defines the entry point, else the last. Blocks are
- * never joined. A completion that only closes a fence continues one that the prompt opened. With
- * no fence at all, the longest run of lines that look like a program is taken, and `format` is
+ * never joined. A completion that only closes a fence continues one that the prompt opened. Where the
+ * prompt began the program, what stands before any fence may be its body. With no fence at all, the
+ * longest run of lines that look like a program is taken, and `format` is
  * false. A fence counts only where a line starts, so that back-ticks in strings are text.
  */
 import { type Fence, parseFences } from "./fences.js";
@@ -19,6 +20,8 @@ export interface ExtractRequest {
   language: string;
   /** The function that the program is to define; null for whole programs. */
   entryPoint: string | null;
+  /** The prompt began the program, so that a completion may go on with its body. */
+  continues?: boolean;
 }
 
 /** Words of an info string that name a language, in lower case. */
@@ -49,7 +52,8 @@ export function extractProgram(request: ExtractRequest): Extraction {
   if (answer.trim() === "") return none("empty");
   const fences = parseFences(answer);
   if (hasOpenThink(answer, fences)) return none("unclosed_think");
-  const continued = continuedFence(answer, fences, request);
+  const continued =
+    continuation(answer, fences, request) ?? continuedFence(answer, fences, request);
   if (continued !== null) return continued;
   if (fences.length === 0) return fromPlainText(answer, request);
   return fromFences(fences, request);
@@ -103,6 +107,31 @@ export function definesName(program: string, name: string): boolean {
 function tagOf(info: string): string {
   const word = /^\{?\.?([^\s{},:;]*)/.exec(info)?.[1] ?? "";
   return word.toLowerCase();
+}
+
+/**
+ * What goes on where the prompt's program stops: all of it up to a fence that closes what the prompt
+ * opened. A completion that writes the whole function instead, with prose around it, is a program.
+ */
+function continuation(
+  answer: string,
+  fences: Fence[],
+  { language, entryPoint, continues = false }: ExtractRequest,
+): Extraction | null {
+  if (!continues || language !== "python") return null;
+  const isDefined = (text: string) => entryPoint !== null && definesName(text, entryPoint);
+  const first = fences[0];
+  const text = first === undefined ? answer : answer.slice(0, first.start);
+  const isOpened = first !== undefined && (first.info !== "" || !startsBody(text));
+  if (isOpened || fences.some(({ content }) => isDefined(content))) return null;
+  const reason = first === undefined ? "heuristic" : "closing_fence_only";
+  const whole = isDefined(text) ? programRuns(text).filter(isDefined).pop() : undefined;
+  return { program: whole ?? text, format: false, reason };
+}
+
+function startsBody(text: string): boolean {
+  const line = text.trimStart().split("\n", 1)[0];
+  return isProgramLine(line) || /^(?:return|yield)\b/.test(line);
 }
 
 /**
@@ -183,22 +212,29 @@ function looksLikeProgram(text: string): boolean {
   return run !== null && run.trim() === text.trim();
 }
 
-/**
- * The longest run of lines that starts with a statement and holds nothing but statements, lines
- * indented under them, lines inside brackets or long strings, and blank lines.
- */
 function longestProgram(text: string): string | null {
+  let best: string | null = null;
+  const length = (run: string | null) => (run === null ? 0 : run.split("\n").length);
+  for (const run of programRuns(text)) if (length(run) > length(best)) best = run;
+  return best;
+}
+
+/**
+ * Runs of lines that start with a statement and hold nothing but statements, lines indented under
+ * them, lines inside brackets or long strings, and blank lines. A run of comments is none.
+ */
+function programRuns(text: string): string[] {
   const lines = text.split(/\r?\n/);
-  let best: string[] = [];
+  const runs: string[] = [];
   for (let start = 0; start < lines.length; start++) {
     if (!isProgramLine(lines[start]) || /^[)\]}]/.test(lines[start])) continue;
     const end = runEnd(lines, start);
     const run = lines.slice(start, end);
     while (run.length > 0 && run[run.length - 1].trim() === "") run.pop();
-    if (run.length > best.length && run.some((line) => !line.startsWith("#"))) best = run;
+    if (run.some((line) => !line.startsWith("#"))) runs.push(run.join("\n") + "\n");
     start = end - 1;
   }
-  return best.length === 0 ? null : best.join("\n") + "\n";
+  return runs;
 }
 
 function runEnd(lines: string[], start: number): number {

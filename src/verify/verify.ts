@@ -220,18 +220,11 @@ function overall(extraction: Extraction, tests: TestResult[], fault: string | nu
   return failure?.verdict.kind ?? "accepted";
 }
 
-/**
- * Finds the program; where the prompt began the program, a completion without a block is its
- * continuation, as base models write it.
- */
 function extractFor(problem: Problem, completion: string): Extraction {
   const { tests, language } = problem;
   const entryPoint = tests.kind === "call" || tests.kind === "assert" ? tests.entryPoint : null;
-  const extraction = extractProgram({ completion, language, entryPoint });
   const continues = tests.kind === "assert" && tests.programPrefix.trim() !== "";
-  const isPlain = extraction.reason === "no_block" || extraction.reason === "heuristic";
-  if (!continues || !isPlain) return extraction;
-  return { program: completion, format: false, reason: "heuristic" };
+  return extractProgram({ completion, language, entryPoint, continues });
 }
 
 /** A problem's own limits; the wall keeps its ratio to the processor. */
