@@ -6,9 +6,12 @@ program printed.
 from __future__ import annotations
 
 import atexit
+import builtins
+import gc
 import io
 import os
 import random
+import resource
 import sys
 import threading
 import time
@@ -26,15 +29,31 @@ def run_tests(source: bytes) -> None:
     code = compile_program(source)
     if code is None:
         return
+    has_finalizers = b"__del__" in source
     # No line of the program has run so far, so that this figure can be believed.
     note(b"C", figure=int(time.process_time() * 1e6))
     while os.read(CONTROL, 1):
         aim_standard_streams()
-        status, out_of_memory, is_clean = run_once(code)
+        status, out_of_memory, is_clean = run_once(code, has_finalizers)
         if not is_clean:
             # Threads or exit handlers would show in the next test: end as an interpreter ends.
             os._exit(status)
         note(b"D", status, out_of_memory, getrusage(RUSAGE_SELF).ru_maxrss)
+
+
+def allow_stack_limit() -> None:
+    """Lets programs ask for a deeper stack, as many do that recurse. The sandbox refuses every change
+    of a limit; the stack is as large as it gets, so that the refusal is nothing to fail for."""
+    set_limit = resource.setrlimit
+
+    def setrlimit(kind: int, limits: tuple[int, int]) -> None:
+        try:
+            set_limit(kind, limits)
+        except ValueError as error:
+            if kind != resource.RLIMIT_STACK or "not allowed" not in str(error):
+                raise
+
+    resource.setrlimit = setrlimit
 
 
 def aim_standard_streams() -> None:
@@ -59,39 +78,72 @@ def compile_program(source: bytes) -> CodeType | None:
     return None
 
 
-def open_streams() -> None:
-    """Gives the program fresh standard streams, as a new interpreter would."""
+def open_streams() -> list[io.IOBase]:
+    """Gives the program fresh standard streams, as a new interpreter would; answers those that
+    hold output of its."""
     read = io.BufferedReader(io.FileIO(0, "r", closefd=False))
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(read, "utf-8", "surrogateescape")
     write = io.BufferedWriter(io.FileIO(1, "w", closefd=False))
     sys.stdout = sys.__stdout__ = io.TextIOWrapper(write, "utf-8", "surrogateescape")
-    write = io.BufferedWriter(io.FileIO(2, "w", closefd=False))
+    errors = io.BufferedWriter(io.FileIO(2, "w", closefd=False))
     sys.stderr = sys.__stderr__ = io.TextIOWrapper(
-        write, "utf-8", "backslashreplace", line_buffering=True
+        errors, "utf-8", "backslashreplace", line_buffering=True
     )
+    return [sys.stdout, write, sys.stderr, errors]
+
+
+def flush(stream: object) -> bool:
+    """Flushes as the interpreter does at its end; answers whether that failed."""
+    try:
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
+    except BaseException:
+        return True
+    return False
+
+
+def flush_standard() -> bool:
+    """Flushes what the program left as its standard streams; answers whether one failed."""
+    # Both, also when the first fails.
+    return any([flush(getattr(sys, name, None)) for name in ("stdout", "stderr")])
+
+
+def free(has_finalizers: bool, own: list[io.IOBase]) -> None:
+    """Frees what the program made, as at the end of an interpreter: that closes, hence flushes, what
+    it had opened, and runs its finalizers. What it printed and nobody flushed must not wait for the
+    next test's output."""
+    main = sys.modules.pop("__main__", None)
+    if not has_finalizers and isinstance(main, ModuleType):
+        main.__dict__.clear()
+    # Else the collector frees all at once, so that finalizers find the program's globals.
+    del main
+    gc.collect()
+    flush_standard()
+    sys.stdin = sys.stdout = sys.stderr = sys.__stdout__ = None
+    for stream in own:
+        flush(stream)
 
 
 def new_main() -> ModuleType:
     """An empty `__main__`."""
     main = ModuleType("__main__")
     main.__file__ = SOURCE_NAME
-    main.__builtins__ = __builtins__
+    main.__builtins__ = builtins
     sys.modules["__main__"] = main
     return main
 
 
-def run_once(code: CodeType) -> tuple[int, bool, bool]:
+def run_once(code: CodeType, has_finalizers: bool) -> tuple[int, bool, bool]:
     """Runs the program as `__main__`; answers exit code, out of memory, and whether it left none
     of its own threads and exit handlers behind."""
-    open_streams()
+    own = open_streams()
     sys.argv = [SOURCE_NAME]
     sys.setrecursionlimit(1000)
     random.seed(0)
     handlers = atexit._ncallbacks()
-    main = new_main()
     status, out_of_memory = 0, False
     try:
-        exec(code, main.__dict__)
+        exec(code, new_main().__dict__)
     except SystemExit as end:
         status = status_of(end.code)
     except BaseException as error:
@@ -103,13 +155,11 @@ def run_once(code: CodeType) -> tuple[int, bool, bool]:
     if atexit._ncallbacks() > handlers:
         is_clean = False
         atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BaseException:
-            status = status or 120
-    # As at the end of an interpreter: closes, hence flushes, what the program had opened itself.
-    main.__dict__.clear()
+    for stream in own:
+        flush(stream)
+    if flush_standard():
+        status = status or 120
+    free(has_finalizers, own)
     return status, out_of_memory, is_clean
 
 
@@ -117,7 +167,10 @@ def status_of(code: object) -> int:
     """The exit code that sys.exit(code) means."""
     if code is None or isinstance(code, int):
         return int(code or 0) & 255
-    print(code, file=sys.stderr)
+    try:
+        print(code, file=sys.stderr)
+    except BaseException:
+        pass
     return 1
 
 

@@ -32,6 +32,7 @@ def serve(ends: Ends, layers: harden.Layers, parent: int, own_modules: list[str]
         harden.set_limits(cpu_s or None, memory + harden.ADDRESS_SPARE, file_bytes)
         harden.lock_down(layers, parent, layers.rules, layers.filter)
         gc.enable()
+        program.allow_stack_limit()
         if role:
             converse(ROLES[role], own_modules)
         forget(own_modules)

@@ -44,6 +44,41 @@ describe("a Python program", () => {
       expect([way, await outputs(way, ["", ""])]).toEqual([way, ["x\n", "x\n"]]);
   });
 
+  test("ends as an interpreter ends, and leaves nothing for the next test", async () => {
+    const endings = [
+      "import sys; sys.stdout.close()",
+      "import sys; sys.stdout = None",
+      "import sys; del sys.stdout",
+      "import sys; sys.stderr.close()",
+      "import sys, io; sys.stdout = io.StringIO(); print('lost')",
+      "import sys, os; sys.stdout = open(os.devnull, 'w'); print('lost')",
+      "import sys, io; sys.stdout = io.TextIOWrapper(sys.stdout.detach()); n = 1",
+      "import sys, io; sys.stdout = io.TextIOWrapper(sys.stdout.buffer); n = 1",
+      "import sys; sys.stderr.close(); sys.exit()",
+    ];
+    for (const ending of endings) {
+      const outcomes = await runAll(sandbox, `n = input()\nprint(n)\n${ending}`, ["1", "2"]);
+      const clean = (stdout: string) => ({ end: { kind: "exited", exitCode: 0 }, stdout });
+      expect(outcomes, ending).toMatchObject([clean("1\n"), clean("2\n")]);
+    }
+  });
+
+  test("prints what its objects print when they are freed at the end", async () => {
+    const plain = "class A:\n    def __del__(self): print(42)\na = A()";
+    expect(await outputs(plain, ["", ""])).toEqual(["42\n", "42\n"]);
+    expect(await outputs(`${plain}\na.self = a`, ["", ""])).toEqual(["42\n", "42\n"]);
+  });
+
+  test("finds the built-ins as a module, and may ask for limits that it cannot raise", async () => {
+    const sources = [
+      "__builtins__.print(1)",
+      "import resource as r\nr.setrlimit(r.RLIMIT_STACK, (r.RLIM_INFINITY,) * 2)\nprint(1)",
+      "import resource as r\nr.setrlimit(r.RLIMIT_STACK, (2**29, r.RLIM_INFINITY))\nprint(1)",
+    ];
+    for (const source of sources)
+      expect([source, await outputs(source, ["", ""])]).toEqual([source, ["1\n", "1\n"]]);
+  });
+
   test("runs as __main__ with a fresh namespace for each test", async () => {
     const source = "if __name__ == '__main__':\n  print('seen' in globals()); seen = 1";
     expect(await outputs(source, ["", "", ""])).toEqual(["False\n", "False\n", "False\n"]);
