@@ -63,6 +63,9 @@ for _name in (
 _quote = json.encoder.encode_basestring_ascii
 _modules = sys.modules
 TEXT_LIMIT = 4096
+# LiveCodeBench's limit of recursion, and what a level may take of the stack where C is in between.
+RECURSION_LIMIT = 50_000
+LEVEL_BYTES = 5 << 10
 
 
 class Candidate(Peer):
@@ -85,6 +88,7 @@ class Candidate(Peer):
         if prelude:
             # Where built-ins are found: the program may use them, and defines none of them.
             vars(builtins).update(prelude_of(code))
+            sys.setrecursionlimit(_recursion_limit())
             self._is_method_first = True
         known = set(namespace)
         try:
@@ -114,6 +118,19 @@ class Candidate(Peer):
         if has_method:
             return getattr(solution(), name)
         raise NameError(f"missing function: the program defines no {name}")
+
+
+def _recursion_limit() -> int:
+    """What other harnesses allow call problems, as far as this process's stack goes."""
+    try:
+        import resource
+
+        stack = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    except ImportError:
+        return 1000
+    if stack == resource.RLIM_INFINITY:
+        return RECURSION_LIMIT
+    return max(1000, min(RECURSION_LIMIT, stack // LEVEL_BYTES))
 
 
 def _describe(name: str, value: Any) -> list[str]:

@@ -49,3 +49,20 @@ describe("the entry point", () => {
     expect(await judge("f = lambda a, b: gcd(a, b)", "f", "[12, 18]", "6")).toBe("accepted");
   });
 });
+
+test("a search of a large grid may recurse as deep as other harnesses allow", async () => {
+  const program = `class Solution:
+    def area(self, n):
+        seen = set()
+        def visit(i, j):
+            if not (0 <= i < n and 0 <= j < n) or (i, j) in seen: return
+            seen.add((i, j))
+            visit(i + 1, j); visit(i - 1, j); visit(i, j + 1); visit(i, j - 1)
+        visit(0, 0)
+        return len(seen)
+`;
+  expect(await judge(program, "area", "[60]", "3600")).toBe("accepted");
+  const cached = "@cache\ndef f(n): return 0 if n == 0 else 1 + max(map(f, [n - 1]))\n";
+  expect(await judge(cached, "f", "[15000]", "15000")).toBe("accepted");
+  expect(await judge("def f(n): return f(n + 1)", "f", "[1]", "1")).toBe("runtime_error");
+});
