@@ -6,7 +6,7 @@ import type { LoadedBenchmark } from "../eval/benchmarks/table.js";
 import { EVALUATE_DEFAULTS, type EvaluateSettings } from "../eval/evaluate.js";
 import { defaultVerifierOptions } from "../verify/verify.js";
 import { addExamples, suggest } from "./help.js";
-import { amount, jsonObject, positive, whole } from "./option-values.js";
+import { aboveZero, amount, jsonObject, positive, whole } from "./option-values.js";
 
 /** The flags as commander hands them over. */
 export interface EvalFlags {
@@ -75,7 +75,11 @@ export function defineOptions(command: Command, benchmarks: readonly Benchmark[]
     .option("--request-timeout <s>", "seconds for one answer, endpoints", positive, 600)
     .option("--extra-body <json>", "further keys of each request, e.g. a penalty", jsonObject)
     .option("--prefill", "the endpoint continues an assistant turn (vLLM, llama.cpp, SGLang)")
-    .option("--time-limit <s>", "processor seconds a test, where the problem has no limit", amount)
+    .option(
+      "--time-limit <s>",
+      "processor seconds a test, where the problem has no limit",
+      aboveZero,
+    )
     .option("--memory-limit <mib>", "memory of a program", positive)
     .option("--reuse <folders...>", "take completions from these evaluations where they fit")
     .option("--dry-run", "say what would be asked, and stop")
@@ -153,7 +157,8 @@ export function describePlan(
 /** Says an evaluation's scores and the settings that move them. */
 export function describeEvaluation(info: EvaluationInfo): string {
   const { settings, passAt1Interval: interval } = info;
-  const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
+  // Of no samples there is no share.
+  const percent = (value: number) => (info.samples === 0 ? "–" : `${(100 * value).toFixed(1)} %`);
   const verdicts = Object.entries(info.verdicts).map(([kind, count]) => `${kind} ${count}`);
   const lines = [
     ["model", `${info.model.name} (${info.model.identity})`],

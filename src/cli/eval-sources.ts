@@ -7,7 +7,7 @@ import { ConfigError } from "../core/errors.js";
 import type { Problem } from "../core/problem.js";
 import type { OnProgress } from "../core/progress.js";
 import type { Benchmark } from "../eval/benchmarks/benchmark.js";
-import { BENCHMARKS, findBenchmark } from "../eval/benchmarks/table.js";
+import { findBenchmark, isBenchmark } from "../eval/benchmarks/table.js";
 import type { Completer } from "../eval/completer.js";
 import { ENDPOINT_DEFAULTS, endpointCompleter } from "../eval/endpoint-completer.js";
 import { type FileCompleter, fileCompleter } from "../eval/file-completer.js";
@@ -25,7 +25,7 @@ export async function benchmarkFiles(
   onProgress: OnProgress,
 ): Promise<{ benchmark: Benchmark; paths: readonly string[] }> {
   // A path to a problem file is a benchmark by itself.
-  if (files.length === 0 && !isKnown(name) && existsSync(name)) {
+  if (files.length === 0 && !isBenchmark(name) && existsSync(name)) {
     return { benchmark: findBenchmark("problems"), paths: [name] };
   }
   const benchmark = findBenchmark(name);
@@ -47,11 +47,6 @@ export async function benchmarkFiles(
   return { benchmark, paths };
 }
 
-function isKnown(name: string): boolean {
-  const wanted = name.toLowerCase();
-  return BENCHMARKS.some((row) => row.name === wanted || row.aliases.includes(wanted));
-}
-
 /** Opens whatever writes the completions. */
 export async function openCompleter(flags: EvalFlags): Promise<Completer> {
   const { model, baseUrl, completions } = flags;
@@ -60,7 +55,11 @@ export async function openCompleter(flags: EvalFlags): Promise<Completer> {
     throw new ConfigError("eval: give --completions alone, without --model and --base-url");
   }
   if (model === undefined) {
-    throw new ConfigError("eval: expected --model FOLDER, --base-url URL or --completions FILE");
+    throw new ConfigError(
+      baseUrl === undefined
+        ? "eval: expected --model FOLDER, --model NAME with --base-url URL, or --completions FILE"
+        : "eval: expected --model with the model's name at --base-url, found none",
+    );
   }
   if (baseUrl === undefined) {
     const threads = flags.threads ?? availableParallelism();

@@ -33,6 +33,12 @@ export function amount(text: string): number {
   throw new InvalidArgumentError("expected a number that is not negative");
 }
 
+/** A number above 0, e.g. `0.5`. */
+export function aboveZero(text: string): number {
+  if (DECIMAL.test(text) && Number.isFinite(Number(text)) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError("expected a number above 0");
+}
+
 /** A TCP port; 0 leaves the choice to the system. */
 export function port(text: string): number {
   if (WHOLE.test(text) && Number(text) <= LAST_PORT) return Number(text);

@@ -105,6 +105,8 @@ export const evaluationInfoSchema = z.strictObject({
   wallMs: z.number(),
   /** Endpoint faults that were retried or gave up, by kind, e.g. `rate_limited`. */
   faults: z.record(z.string(), z.number().int()),
+  /** The last of them, in words; null without one. */
+  lastFault: z.string().nullable().default(null),
 });
 
 /** One sample of one problem: one line of results.jsonl. */
@@ -185,7 +187,8 @@ export async function readEvaluationInfo(dir: string): Promise<EvaluationInfo> {
 /**
  * Reads an evaluation directory.
  *
- * @throws {DataError} if it is not one, or a record breaks the schema.
+ * @throws {DataError} if it is not one, a record breaks the schema, or eval.json speaks of other
+ *   samples than results.jsonl holds, as an evaluation that was cut off may leave it.
  */
 export async function readEvaluation(dir: string): Promise<Evaluation> {
   const info = await readEvaluationInfo(dir);
@@ -196,6 +199,12 @@ export async function readEvaluation(dir: string): Promise<Evaluation> {
     if (!sample.success) throw schemaError(results, sample.error, index + 1);
     return sample.data;
   });
+  if (samples.length !== info.samples) {
+    throw new DataError(
+      `expected the ${info.samples} samples that eval.json speaks of, found ${samples.length}; evaluate again`,
+      { path: results },
+    );
+  }
   return { info, samples, dir };
 }
 

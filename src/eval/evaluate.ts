@@ -7,7 +7,7 @@
  * ever scored 0 for it. Everything is written as it comes, so the same call goes on where an
  * interrupted one stopped.
  */
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import {
   type EvalSample,
   type EvalSettings,
@@ -55,6 +55,8 @@ export async function evaluate(input: EvaluateInput): Promise<Evaluation> {
     paths?.generations ?? null,
     settings.reuse.map((dir) => evaluationPaths(dir).generations),
   );
+  // Until this is done there is no evaluation here, whatever an earlier call left.
+  if (paths !== null) await rm(paths.info, { force: true });
   const judged = await openJudged(paths?.results ?? null, tasks);
   const work = new Judging(input, tasks, judged, paths?.results ?? null);
   const report = await generate(work, cache, completer, input.signal);
@@ -71,6 +73,7 @@ export async function evaluate(input: EvaluateInput): Promise<Evaluation> {
     isolation: input.verifier.level,
     startedAt,
     faults: work.faultsWith(report),
+    lastFault: report.lastFault,
   });
   if (paths !== null) await writeEvaluation(paths, info, samples);
   return { info, samples, dir: settings.outDir };

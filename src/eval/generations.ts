@@ -1,11 +1,14 @@
 /**
  * The generation cache: completions by the hash of everything that produced them (model, prompt,
- * sampling settings, and where drawn at random problem and sample). Re-scoring the same completions costs no generation, and an
- * interrupted evaluation goes on where it was cut off. One append-only JSONL file.
+ * sampling settings, and where drawn at random problem and sample). Re-scoring the same completions
+ * costs no generation, and an interrupted evaluation goes on where it was cut off. One append-only
+ * JSONL file.
  */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ConfigError } from "../core/errors.js";
 import { appendLine, readLines, writeAtomic } from "../core/run.js";
 import type { Completer, Completion, CompletionRequest } from "./completer.js";
 
@@ -43,6 +46,7 @@ export interface GenerationCache {
  * Opens the cache of a file, and reads others beside it. A line torn by a crash is cut off so that
  * what is appended starts on a line of its own. Null as the file keeps completions in memory only.
  *
+ * @throws {ConfigError} if there is nothing to reuse where it was said to be.
  * @throws {DataError} if a whole line is not JSON.
  */
 export async function openGenerations(
@@ -51,6 +55,11 @@ export async function openGenerations(
 ): Promise<GenerationCache> {
   const known = new Map<string, Completion>();
   for (const source of reuse) {
+    if (!existsSync(source)) {
+      throw new ConfigError(
+        `--reuse: expected a folder with completions of an evaluation, found no ${source}`,
+      );
+    }
     for (const { key, ...rest } of await readLines<Generation>(source)) known.set(key, rest);
   }
   if (path !== null) {

@@ -17,6 +17,7 @@ export interface SummariseInput {
   isolation: string;
   startedAt: Date;
   faults: Record<string, number>;
+  lastFault: string | null;
 }
 
 /** A tag with more values than this is no grouping (an id, a title). */
@@ -65,6 +66,7 @@ export function summarise(input: SummariseInput): EvaluationInfo {
     },
     wallMs: Date.now() - input.startedAt.getTime(),
     faults: input.faults,
+    lastFault: input.lastFault,
   };
 }
 

@@ -201,9 +201,9 @@ describe("loadBenchmark", () => {
   test("names the row of a JSON list that is no object", async () => {
     const path = join(await mkdtemp(join(tmpdir(), "rows-")), "rows.json");
     for (const [text, message] of [
-      [JSON.stringify([HUMANEVAL, null]), "rows.json:2: expected an object, found null"],
-      [JSON.stringify([[HUMANEVAL]]), "rows.json:1: expected an object, found list"],
-      ['"rows"', "rows.json: expected a JSON list of rows, found string"],
+      [JSON.stringify([HUMANEVAL, null]), "rows.json:2: expected an object, found nothing"],
+      [JSON.stringify([[HUMANEVAL]]), "rows.json:1: expected an object, found a list"],
+      ['"rows"', "rows.json: expected a JSON list of rows, found a string"],
     ]) {
       await writeFile(path, text);
       await expect(loadBenchmark("humaneval", { ...none, paths: [path] })).rejects.toThrow(message);

@@ -174,7 +174,17 @@ describe("rlvr eval and rlvr report", () => {
   );
 
   test.each([
-    [["eval", "starter"], /expected --model FOLDER, --base-url URL or --completions FILE/],
+    [["eval", "starter"], /expected --model FOLDER, --model NAME with --base-url URL, or --compl/],
+    [
+      ["eval", "starter", "--base-url", "http://127.0.0.1:9/v1"],
+      /expected --model with the model's/,
+    ],
+    [["eval", "starter", "--model", "x", "--time-limit", "0"], /expected a number above 0/],
+    [
+      ["eval", "humaneval", "--from", "2024-01-01"],
+      /--from has no part here: it goes with livecod/,
+    ],
+    [["eval", "starter", "--model", "x", "--prefill"], /--prefill .* it goes with --base-url/],
     [["eval", "humanevil", "x.jsonl"], /expected a benchmark out of humaneval/],
     [["eval", "starter", "--model", "x", "--style", "odd"], /starter has the style chat, not odd/],
     [["eval", "starter", "--model", "no/such/model"], /no\/such\/model/],

@@ -160,6 +160,36 @@ describe("the evaluation directory", () => {
     expect(await readEvaluation(outDir)).toEqual(second);
   });
 
+  test("that was cut off leaves no eval.json of the one before", async () => {
+    const outDir = await temporary();
+    const input = { problems: problemsOf(2), verifier: new FakeVerifier() };
+    const settings = settingsOf({ outDir });
+    await evaluate({ ...input, completer: rightIf(() => true), settings });
+    const failing = new FakeCompleter(() => {
+      throw new Error("cut off");
+    });
+    failing.identity = "fake:2";
+    await expect(evaluate({ ...input, completer: failing, settings })).rejects.toThrow("cut off");
+    await expect(readEvaluation(outDir)).rejects.toThrow(/readable eval\.json/);
+  });
+
+  test("is refused where eval.json speaks of other samples than there are", async () => {
+    const outDir = await temporary();
+    const input = { problems: problemsOf(2), verifier: new FakeVerifier() };
+    await evaluate({ ...input, completer: rightIf(() => true), settings: settingsOf({ outDir }) });
+    const { results } = evaluationPaths(outDir);
+    await writeFile(results, (await readFile(results, "utf8")).split("\n")[0] + "\n");
+    await expect(readEvaluation(outDir)).rejects.toThrow(/expected the 2 samples .* found 1/);
+  });
+
+  test("refuses to reuse what is not there", async () => {
+    const settings = settingsOf({ reuse: ["no/such/folder"] });
+    const input = { problems: problemsOf(1), verifier: new FakeVerifier(), settings };
+    await expect(evaluate({ ...input, completer: rightIf(() => true) })).rejects.toThrow(
+      /found no no\/such\/folder/,
+    );
+  });
+
   test("lends its completions to another evaluation", async () => {
     const [first, second] = [await temporary(), await temporary()];
     const completer = rightIf(() => true);

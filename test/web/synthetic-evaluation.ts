@@ -41,6 +41,7 @@ export function writeSyntheticEvaluation(
     tokens: { prompt: 9, completion: 9 },
     wallMs: 1,
     faults: {},
+    lastFault: null,
   };
   const samples = answers.map(({ problemId, program, isRight }): EvalSample => {
     const verdict: EvalSample["verdict"] = isRight ? "accepted" : "wrong_answer";

@@ -21,13 +21,24 @@ export const BENCHMARKS: readonly Benchmark[] = [
   problems,
 ];
 
-/** Finds a benchmark by its name or another name it is known by. */
+/**
+ * Finds a benchmark by its name or another name it is known by.
+ *
+ * @throws {ConfigError} listing the names there are.
+ */
 export function findBenchmark(name: string): Benchmark {
-  const wanted = name.toLowerCase();
-  const found = BENCHMARKS.find((row) => row.name === wanted || row.aliases.includes(wanted));
+  const found = lookUp(name);
   if (found !== undefined) return found;
   const known = BENCHMARKS.map((row) => row.name).join(", ");
-  throw new ConfigError(`expected a benchmark out of ${known}, got ${name}`);
+  throw new ConfigError(`expected a benchmark out of ${known}, or a problem file, got ${name}`);
+}
+
+/** True when a name is that of a benchmark. */
+export const isBenchmark = (name: string) => lookUp(name) !== undefined;
+
+function lookUp(name: string): Benchmark | undefined {
+  const wanted = name.toLowerCase();
+  return BENCHMARKS.find((row) => row.name === wanted || row.aliases.includes(wanted));
 }
 
 /** A benchmark ready to be asked. */
