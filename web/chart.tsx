@@ -22,7 +22,7 @@ export function Chart(props: ChartProps) {
     props.isStacked,
     props.isTime,
     props.isLog,
-    document.documentElement.dataset["theme"],
+    document.documentElement.dataset["scheme"],
   ].join("|");
   const words = useMemo(() => describe(props), [props.x, props.series]);
 
