@@ -251,6 +251,47 @@ describe.skipIf(chromiumPath === null)(`the dashboard${reason}`, () => {
     await expect.poll(counted).toBe("0 rollouts");
   });
 
+  test("keeps its filter in the address: after a reload, a link, a group and Clear", async () => {
+    const page = await open("#/run/healthy/rollouts");
+    const counted = async () => (await page.locator(".count").textContent()) ?? "";
+    await page.getByLabel("first step").fill("18");
+    await page.getByLabel("last step").fill("19");
+    await expect.poll(counted).toBe("32 rollouts");
+    await page.reload();
+    await expect.poll(counted).toBe("32 rollouts");
+    expect(await page.getByLabel("first step").inputValue()).toBe("18");
+    await page.locator("tbody a").first().click();
+    await page.getByText("All rollouts").click();
+    await expect.poll(counted).toBe("32 rollouts");
+    await page.locator("tbody a").first().click();
+    await page.getByText("The same problem over all steps").click();
+    await expect.poll(() => page.getByLabel("problem id").inputValue()).toMatch(/^sum/);
+    expect(await page.getByLabel("first step").inputValue()).toBe("");
+    await expect.poll(counted).not.toMatch(/^(32|320) /);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(counted).toBe("320 rollouts");
+    expect(page.url()).not.toContain("problem");
+  });
+
+  test("shows the rollouts of the next step as they come", async () => {
+    const size = { steps: 1, rolloutsPerStep: 4, status: "running" } as const;
+    const dir = writeSyntheticRun(runs, "coming", size);
+    const page = await open("#/run/coming/rollouts");
+    await page.getByText("4 rollouts").waitFor();
+    await writeRollouts(dir, 2, [wrongRollout()]);
+    await page.getByText("5 rollouts").waitFor({ timeout: 10_000 });
+  });
+
+  test("opens a problem in another tab and stays where it is", async () => {
+    const page = await open("#/run/healthy/rollouts");
+    await page
+      .locator("tbody a")
+      .first()
+      .click({ modifiers: ["Control"] });
+    await page.waitForTimeout(300);
+    expect(page.url()).toMatch(/rollouts$/);
+  });
+
   test("opens a group with its answers, judges one again, and shows where output differs", async () => {
     const rollout = wrongRollout();
     const dir = writeSyntheticRun(runs, "judged", { steps: 1, rolloutsPerStep: 4 });
@@ -389,12 +430,56 @@ describe.skipIf(chromiumPath === null)(`the dashboard${reason}`, () => {
     await page.getByRole("link", { name: "healthy" }).waitFor();
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    await page.getByRole("link", { name: "healthy" }).waitFor();
     await page.getByRole("link", { name: "healthy" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "healthy" }).waitFor();
+    expect(await page.title()).toBe("healthy · code-rlvr");
+    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe(
+      "none",
+    );
     await page.getByRole("link", { name: "Rollouts" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("320 rollouts").waitFor();
+    expect(await page.title()).toBe("healthy · Rollouts · code-rlvr");
+  });
+
+  test.each(["#/run/%zz", "#main", "#/rollouts", "#/run/healthy/nope"])(
+    "says that there is no page at %s",
+    async (hash) => {
+      const page = await open(hash);
+      await page.reload();
+      await page.getByText("There is no such page").waitFor();
+    },
+  );
+
+  test("says that there is no such run, and not that it is healthy", async () => {
+    const page = await open("#/run/nope");
+    await page.getByRole("alert").getByText("there is no run nope").waitFor();
+    await page.goto(`${service.url}/#/run/other-tool`);
+    await page.getByText("No step has ended yet").waitFor();
+    expect(await page.getByText("Healthy").count()).toBe(0);
+  });
+
+  test("draws its charts anew when the system turns dark", async () => {
+    const page = await open("#/run/healthy");
+    const plot = page.locator(".chart .plot").first();
+    await plot.locator("canvas").waitFor();
+    const light = await plot.screenshot();
+    const colorOfAxis = () =>
+      page.evaluate(`(() => {
+        const canvas = document.querySelector(".chart canvas");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        let sum = 0, count = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 200) { sum += data[i] + data[i + 1]; count++; }
+        return sum / count;
+      })()`) as Promise<number>;
+    const before = await colorOfAxis();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(async () => Math.abs((await colorOfAxis()) - before)).toBeGreaterThan(30);
+    expect((await plot.screenshot()).equals(light)).toBe(false);
   });
 
   test("had no error in any page", () => {

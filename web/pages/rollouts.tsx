@@ -1,9 +1,13 @@
-/** A run's rollouts: filters, the list, and one group opened with all its answers side by side. */
-import { useCallback, useEffect, useState } from "preact/hooks";
+/**
+ * A run's rollouts: filters, the list, and one group opened with all its answers side by side. All
+ * of it stands in the address, so that it can be shared and outlives a reload.
+ */
+import { useEffect, useState } from "preact/hooks";
 import type { RolloutIndexEntry } from "../../src/core/run.js";
 import { VERDICT_KINDS, type VerdictKind } from "../../src/core/verdict.js";
-import { api } from "../api.js";
-import { useLoad } from "../load.js";
+import { replaceAddress } from "../address.js";
+import { api, queryOf } from "../api.js";
+import { useInterval, useLoad } from "../load.js";
 import { Content, RunHeader } from "../parts.js";
 import { Table } from "../table.js";
 import { VERDICTS, VerdictMark } from "../verdicts.js";
@@ -12,11 +16,11 @@ import { GroupView } from "./group.js";
 
 const PAGE = 50;
 const TYPING_MS = 200;
+const REFRESH_MS = 5000;
 
 interface Filter {
   step_from: string;
   step_to: string;
-  group: string;
   reward_from: string;
   reward_to: string;
   tokens_from: string;
@@ -29,7 +33,6 @@ interface Filter {
 const EMPTY: Filter = {
   step_from: "",
   step_to: "",
-  group: "",
   reward_from: "",
   reward_to: "",
   tokens_from: "",
@@ -39,20 +42,17 @@ const EMPTY: Filter = {
   verdicts: [],
 };
 
-/** The page; the opened group stands in the address, so that it can be shared. */
+const filterOf = (query: URLSearchParams): Filter => ({
+  ...EMPTY,
+  ...Object.fromEntries(Object.keys(EMPTY).map((key) => [key, query.get(key) ?? ""])),
+  verdicts: VERDICT_KINDS.filter((kind) => query.get("verdicts")?.split(",").includes(kind)),
+});
+
+const queryOfFilter = ({ verdicts, ...rest }: Filter, more: Record<string, number> = {}): string =>
+  queryOf({ ...rest, verdicts: verdicts.join(","), ...more });
+
+/** The page: the list, or the group that the address names. */
 export function RolloutsPage({ run, query }: { run: string; query: URLSearchParams }) {
-  const [filter, setFilter] = useState<Filter>({ ...EMPTY, problem: query.get("problem") ?? "" });
-  const [skip, setSkip] = useState(0);
-  const settled = useSettled(filter);
-  const loaded = useLoad(
-    () =>
-      api.rollouts(run, { ...settled, verdicts: settled.verdicts.join(","), skip, limit: PAGE }),
-    [run, JSON.stringify(settled), skip],
-  );
-  const change = (part: Partial<Filter>) => {
-    setSkip(0);
-    setFilter((old) => ({ ...old, ...part }));
-  };
   const step = query.get("step");
   const group = query.get("group");
   const base = `#/run/${encodeURIComponent(run)}/rollouts`;
@@ -62,40 +62,71 @@ export function RolloutsPage({ run, query }: { run: string; query: URLSearchPara
       {step !== null && group !== null ? (
         <>
           <p>
-            <a href={base}>← All rollouts</a>
+            <a href={`${base}?${queryOfFilter(filterOf(query))}`}>← All rollouts</a>
           </p>
           <GroupView key={`${step}/${group}`} run={run} step={Number(step)} group={Number(group)} />
         </>
       ) : (
-        <>
-          <Filters filter={filter} change={change} />
-          <Content loaded={loaded}>
-            {({ entries, total, searched, isPartial }) => (
-              <>
-                <p class="count" role="status">
-                  {total} rollouts
-                  {searched !== null && ` among ${searched} searched`}
-                  {isPartial && "; the search ran out of time: narrow the filter to see the rest"}
-                </p>
-                <RolloutTable entries={entries} base={base} />
-                <Pager skip={skip} total={total} go={setSkip} />
-              </>
-            )}
-          </Content>
-        </>
+        <RolloutList run={run} query={query} base={base} />
       )}
     </>
   );
 }
 
-/** The value once nobody has typed for a moment. */
-function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value);
+function RolloutList({ run, query, base }: { run: string; query: URLSearchParams; base: string }) {
+  const filter = filterOf(query);
+  const skip = Number(query.get("skip") ?? 0);
+  const [typed, change] = useTyped(filter, (settled) =>
+    replaceAddress(`${base}?${queryOfFilter(settled)}`),
+  );
+  const loaded = useLoad(
+    () => api.rollouts(run, { ...filter, verdicts: filter.verdicts.join(","), skip, limit: PAGE }),
+    [run, query.toString()],
+  );
+  // Further pages would move under the reader, and looking for a text reads many files.
+  useInterval(skip === 0 && filter.text === "" ? loaded.reload : null, REFRESH_MS);
+  return (
+    <>
+      <Filters filter={typed} change={change} />
+      <Content loaded={loaded}>
+        {({ entries, total, searched, isPartial }) => (
+          <>
+            <p class="count" role="status">
+              {total} rollouts
+              {searched !== null && ` among ${searched} searched`}
+              {isPartial && "; the search ran out of time: narrow the filter to see the rest"}
+            </p>
+            <RolloutTable
+              entries={entries}
+              addressOf={({ step, group }) => `${base}?${queryOfFilter(filter, { step, group })}`}
+            />
+            <Pager
+              skip={skip}
+              total={total}
+              go={(to) => (location.hash = `${base}?${queryOfFilter(filter, { skip: to })}`)}
+            />
+          </>
+        )}
+      </Content>
+    </>
+  );
+}
+
+/** A filter while somebody types in it: `settle` hears of it once nobody has for a moment. */
+function useTyped(
+  filter: Filter,
+  settle: (filter: Filter) => void,
+): [typed: Filter, change: (part: Partial<Filter>) => void] {
+  const [part, setPart] = useState<Partial<Filter> | null>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING_MS);
+    if (part === null) return undefined;
+    const timer = setTimeout(() => {
+      settle({ ...filter, ...part });
+      setPart(null);
+    }, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
+  }, [part]);
+  return [{ ...filter, ...part }, (more) => setPart((old) => ({ ...old, ...more }))];
 }
 
 function Filters({ filter, change }: { filter: Filter; change: (part: Partial<Filter>) => void }) {
@@ -167,23 +198,31 @@ function Filters({ filter, change }: { filter: Filter; change: (part: Partial<Fi
   );
 }
 
-function RolloutTable({ entries, base }: { entries: RolloutIndexEntry[]; base: string }) {
-  const open = useCallback(
-    ({ step, group }: RolloutIndexEntry) => {
-      location.hash = `${base.slice(1)}?step=${step}&group=${group}`;
-    },
-    [base],
-  );
+function RolloutTable({
+  entries,
+  addressOf,
+}: {
+  entries: RolloutIndexEntry[];
+  addressOf: (entry: RolloutIndexEntry) => string;
+}) {
+  const open = (event: MouseEvent, entry: RolloutIndexEntry) => {
+    // The link in the row goes its own way, to another tab where a key asks for that.
+    const isLink = (event.target as Element).closest("a") !== null;
+    if (!isLink && !event.ctrlKey && !event.metaKey) location.hash = addressOf(entry);
+  };
   if (entries.length === 0) {
     return <p class="state">No rollout matches. Clear the filter, or wait for the next step.</p>;
   }
   return (
     <Table label="Rollouts" kind="rollouts" columns={COLUMNS}>
       {entries.map((entry) => (
-        <tr key={`${entry.step}/${entry.group}/${entry.sample}`} onClick={() => open(entry)}>
+        <tr
+          key={`${entry.step}/${entry.group}/${entry.sample}`}
+          onClick={(event) => open(event, entry)}
+        >
           <td>{entry.step}</td>
           <th scope="row">
-            <a href={`${base}?step=${entry.step}&group=${entry.group}`}>{entry.problemId}</a>
+            <a href={addressOf(entry)}>{entry.problemId}</a>
           </th>
           <td>
             <VerdictMark kind={entry.verdict} />
