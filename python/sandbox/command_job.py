@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import supervisor
 from child import Child
 from command import Command
-from jobs import Limits
+from jobs import KILLED, Limits
 from processes import sweep
 from tests_job import TestsJob
 
@@ -55,6 +55,13 @@ class CommandJob(TestsJob):
             self.host.unwatch_report(self.child)
             return
         end, code, cpu, wall, peak = supervisor.RESULT.unpack(data)
+        if end == supervisor.KILLED:
+            self.host.fail(self, KILLED)
+            return
+        if end == supervisor.NOT_STARTED:
+            why = bytes(self.child.errors()).decode("utf-8", "replace")
+            self.host.fail(self, f"a program could not be started: {why}")
+            return
         self._send(self.child, end, code, cpu / 1e6, wall / 1e6, peak, self._read_output())
 
     def on_death(self) -> None:

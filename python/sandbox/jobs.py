@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from resource import struct_rusage
 from typing import TYPE_CHECKING, NamedTuple
 
 import link
@@ -16,6 +17,7 @@ from processes import starved_seconds
 if TYPE_CHECKING:
     from server import Server
 
+KILLED = "a process was killed from outside; the machine may be short of memory"
 # How often a running program's time, memory and output are looked at.
 LOOK_S = 0.025
 # Slack of the processor clock: a limit is passed only beyond it.
@@ -97,6 +99,18 @@ class Job:
                 return link.OUTPUT_LIMIT, 0
             return link.SIGNALED, number
         return link.EXITED, os.WEXITSTATUS(status)
+
+    def end_of_dead(self, end: int, code: int, usage: struct_rusage, cpu: float) -> int | None:
+        """The end of a child that has been buried, with the limits that only its whole use tells;
+        None if somebody else killed it, which says nothing about the program."""
+        if end >= link.CPU_LIMIT:
+            return end
+        if usage.ru_maxrss * 1024 > self.limits.memory_bytes:
+            return link.MEMORY_LIMIT
+        if (end, code) != (link.SIGNALED, signal.SIGKILL) or self.host.layers.filter is None:
+            return end
+        # The kernel's own backstop sends the signal too; the filter refuses it to the program.
+        return link.CPU_LIMIT if cpu > self.limits.cpu_s else None
 
     def drop_child(self) -> None:
         """Ends the child, if there is one, without a word."""

@@ -27,6 +27,7 @@ IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)
 # F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY: each makes the kernel signal another process.
 FCNTL_REFUSED = (8, 10, 15, 1024, 1026)
 PR_SET_NAME = 15
+SIGKILL = 9
 AF_UNIX = 1
 
 
@@ -67,6 +68,15 @@ def except_values(argument: int, values: tuple[int, ...]) -> list[bytes]:
     return [low_word(argument), *tests, allow(), refuse()]
 
 
+def to_itself(signal_argument: int) -> list[bytes]:
+    """Allows signals to the program itself, but for SIGKILL: that one comes from elsewhere, so that
+    a death by it is known not to be the program's doing."""
+    return [
+        low_word(0), op(EQUAL, PID_MARK, 1, 0), refuse(),
+        low_word(signal_argument), op(EQUAL, SIGKILL, 0, 1), refuse(), allow(),
+    ]
+
+
 def only_null(argument: int) -> list[bytes]:
     """Allows the call when a pointer argument is null."""
     high = op(LOAD, 20 + 8 * argument)
@@ -88,8 +98,8 @@ def build(machine: str, profile: str, free_signals: bool = False) -> bytes | Non
     """Builds the filter of a profile, or None on a machine without a table.
 
     `python` neither forks nor executes; `native` executes once and has threads; `tree` forks;
-    `compile` also changes files. Signals go to the program itself only (PID_MARK, see `install`),
-    in trees to anybody where `free_signals` says that another layer confines them.
+    `compile` also changes files. Signals go to the program itself only (PID_MARK, see `install`)
+    and are never SIGKILL, in trees to anybody where `free_signals` says that another layer confines them.
     """
     if machine not in syscalls.ARCHITECTURES:
         return None
@@ -105,8 +115,7 @@ def build(machine: str, profile: str, free_signals: bool = False) -> bytes | Non
         rows.update(syscalls.FILES)
     threads_only = [low_word(0), op(ANY_BIT, CLONE_THREAD, 1, 0), refuse(), allow()]
     no_namespaces = [low_word(0), op(ANY_BIT, CLONE_NAMESPACES, 0, 1), refuse(), allow()]
-    to_itself = only_values(0, (PID_MARK,), EPERM)
-    signals = [allow() if free_signals else refuse()] if tree else to_itself
+    to_anybody = [allow() if free_signals else refuse()]
     code = [
         op(LOAD, 4), op(EQUAL, architecture, 1, 0), op(RETURN, KILL), op(LOAD, 0),
         # The x32 calls of x86-64 would slip past the numbers.
@@ -114,8 +123,8 @@ def build(machine: str, profile: str, free_signals: bool = False) -> bytes | Non
         *for_call(call["clone3"], [refuse(ENOSYS)]),
         *for_call(call["clone"], no_namespaces if tree else threads_only),
         *for_call(call["prlimit64"], [low_word(0), op(EQUAL, 0, 1, 0), refuse(), *only_null(2)]),
-        *for_call(call["kill"], signals),
-        *for_call(call["tgkill"], signals),
+        *for_call(call["kill"], to_anybody if tree else to_itself(1)),
+        *for_call(call["tgkill"], to_anybody if tree else to_itself(2)),
         *for_call(call["ioctl"], only_values(1, IOCTLS, ENOTTY)),
         *for_call(call["fcntl"], except_values(1, FCNTL_REFUSED)),
         *for_call(call["prctl"], only_values(0, (PR_SET_NAME,), EPERM)),

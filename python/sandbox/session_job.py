@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import link
 import channel
 from hidden import hidden
-from jobs import Job, Limits
+from jobs import KILLED, Job, Limits
 
 if TYPE_CHECKING:
     from server import Server
@@ -136,8 +136,10 @@ class SessionJob(Job):
         end, code = self.bury()
         usage = child.usage
         cpu = usage.ru_utime + usage.ru_stime - self.cpu_base
-        if end < link.CPU_LIMIT and usage.ru_maxrss * 1024 > self.limits.memory_bytes:
-            end = link.MEMORY_LIMIT
+        end = self.end_of_dead(end, code, usage, cpu)
+        if end is None:
+            self.host.fail(self, KILLED)
+            return
         figures = (max(0, int(cpu * 1e6)), int(wall * 1e6), usage.ru_maxrss)
         self.host.link.send(
             link.OUTCOME, self.id, end, code, link.LAST, 0, figures, child.errors()

@@ -25,6 +25,10 @@ from processes import descendants, starved_seconds, sweep
 
 # end, code, cpu and wall in µs, peak in KiB
 RESULT = struct.Struct("<BBxxIII")
+# Ends that say nothing about the program, known to the server alone.
+NOT_STARTED, KILLED = 254, 255
+# Descriptor by which a process says why it could not become the program; exec closes it.
+FAILURE = 3
 # Processes of one program at a time; threads are counted too.
 MOST_PROCESSES = 64
 # How often time, memory and output are looked at; compiled programs touch memory fast.
@@ -53,9 +57,11 @@ class Run:
         self._started = time.monotonic()
         os.lseek(STDIN, 0, os.SEEK_SET)
         me = os.getpid()
+        self._failure, failure = os.pipe2(os.O_CLOEXEC)
         self._pid = os.fork()
         if self._pid == 0:
-            self._become_program(me)
+            self._become_program(me, failure)
+        os.close(failure)
         self._clock = (~self._pid << 3) | 2
 
     def result(self) -> tuple[int, int, int, int, int]:
@@ -64,7 +70,7 @@ class Run:
         wall = time.monotonic() - self._started
         cpu = children_seconds() - self._base
         peak = max(self._peak, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-        if end in (link.EXITED, link.SIGNALED):
+        if end in (link.EXITED, link.SIGNALED, KILLED):
             if cpu > self._limits.cpu_s + CPU_SLACK_S:
                 end = link.CPU_LIMIT
             elif peak * 1024 > self._limits.memory_bytes:
@@ -120,27 +126,38 @@ class Run:
     def _end(self, limit: int | None) -> tuple[int, int]:
         if limit is not None:
             sweep()
+            os.close(self._failure)
             return limit, signal.SIGKILL if limit == link.SIGNALED else 0
         status = os.waitpid(self._pid, 0)[1]
         # What it left behind dies with it; its own end is what counts.
         sweep()
+        why = os.read(self._failure, 4096)
+        os.close(self._failure)
+        if why:
+            os.write(STDERR, why)
+            return NOT_STARTED, 0
         if os.fstat(STDOUT).st_size > self._limits.output_bytes:
             return link.OUTPUT_LIMIT, 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number == signal.SIGXCPU:
                 return link.CPU_LIMIT, 0
+            # Trees may kill themselves; to all others the filter refuses the signal.
+            is_ours = self._command.profile == "tree" or self._layers.filter is None
+            if number == signal.SIGKILL and not is_ours:
+                return KILLED, 0
             return link.SIGNALED, number
         return link.EXITED, os.WEXITSTATUS(status)
 
-    def _become_program(self, parent: int) -> NoReturn:
+    def _become_program(self, parent: int, failure: int) -> NoReturn:
         """In the forked process: puts on the layers and turns into the program."""
         try:
             command, layers = self._command, self._layers
             harden.die_with(parent)
             for number, end in enumerate((STDIN, STDOUT, STDERR)):
                 os.dup2(end, number)
-            os.closerange(3, 1 << 16)
+            os.dup2(failure, FAILURE, inheritable=False)
+            os.closerange(FAILURE + 1, 1 << 16)
             os.chdir(command.cwd)
             harden.first_to_die()
             cpu_s = int(self._limits.cpu_s) + 2
@@ -157,7 +174,7 @@ class Run:
             harden.lock_down(layers, parent, rules, code)
             os.execve(command.argv[0], command.argv, command.env)
         except BaseException as error:
-            os.write(2, f"sandbox: {error!r}".encode("utf-8", "replace"))
+            os.write(FAILURE, f"{error!r}".encode("utf-8", "replace"))
         os._exit(127)
 
 

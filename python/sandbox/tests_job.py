@@ -10,7 +10,7 @@ import link
 import channel
 from child import Child
 from hidden import hidden
-from jobs import CPU_SLACK_S, Job, Limits
+from jobs import CPU_SLACK_S, KILLED, Job, Limits
 
 if TYPE_CHECKING:
     from server import Server
@@ -122,9 +122,11 @@ class TestsJob(Job):
                 return
             # The code names the limit that was passed, if one was.
             end, code, self._next = link.COMPILE_ERROR, self.killed_for or 0, self._tests - 1
-        elif end < link.CPU_LIMIT and usage.ru_maxrss * 1024 > self.limits.memory_bytes:
-            end = link.MEMORY_LIMIT
         cpu = usage.ru_utime + usage.ru_stime - self.cpu_base
+        end = self.end_of_dead(end, code, usage, cpu)
+        if end is None:
+            self.host.fail(self, KILLED)
+            return
         self._send(child, end, code, cpu, wall, usage.ru_maxrss, size)
 
     def _report(self, end: int, code: int, peak_kib: int) -> None:

@@ -6,6 +6,7 @@
  *
  * Only one of the two processes works at a time, so passing messages on is a ping-pong.
  */
+import { SandboxError } from "../core/errors.js";
 import type { Verdict } from "../core/verdict.js";
 import { type Attempt, judgeEach } from "./attempts.js";
 import { type JudgeJob, type Judgement, verdictOfEnd } from "./judgement.js";
@@ -108,7 +109,8 @@ class Pair {
     }
     const setup = { role: "tests" as const, source: tests.setup, limits, ...signal };
     this.tests = await sandbox.openSession(setup);
-    await this.hear(this.tests);
+    const waiting = await this.hear(this.tests);
+    if ("verdict" in waiting) throw lostTests(waiting.outcome);
     const names = namesOf(loaded.message[1]);
     this.tests.send(JSON.stringify(["prepare", tests.programPrefix, tests.entryPoint, names]));
     const prepared = await this.converse();
@@ -148,11 +150,19 @@ class Pair {
     this.isBroken = true;
     this.job.signal?.throwIfAborted();
     const { outcome } = event;
-    const whose = session === this.candidate ? "the program" : "the process of the tests";
-    const verdict =
-      verdictOfEnd(outcome, this.job.limits) ?? failed(`${whose} ended instead of answering`);
+    const { kind } = outcome.end;
+    // The program's values may take the tests beyond a limit; it cannot end their process.
+    if (session === this.tests && (kind === "exited" || kind === "signaled")) {
+      throw lostTests(outcome);
+    }
+    const ended = verdictOfEnd(outcome, this.job.limits);
+    const verdict = ended ?? failed("the program ended instead of answering");
     return { verdict, outcome };
   }
+}
+
+function lostTests({ end, stderr }: ProgramOutcome): SandboxError {
+  return new SandboxError(`the process of the tests ended by ${JSON.stringify(end)}: ${stderr}`);
 }
 
 /** The program's list of what it defines; rows of another form are left out. */
