@@ -1,8 +1,17 @@
 /** What happens when a server or its owner is killed: no wrong verdict, no orphan, no stale file. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SandboxError } from "../../src/core/errors.js";
 import { openSandbox } from "../../src/verify/sandbox/open.js";
@@ -121,6 +130,37 @@ describe("a server that is killed", () => {
     await refused;
     expect(await until(() => sleepers().length === 0)).toBe(true);
     await sandbox.close();
+  }, 60_000);
+
+  test("is started again after a pause when its interpreter is away for a while", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "interpreter-"));
+    chmodSync(folder, 0o755);
+    const python = join(folder, "python3");
+    symlinkSync("/usr/bin/python3", python);
+    const sandbox = await openSandbox({ workers: 1, requireIsolation: "basic", python });
+    const away = join(folder, "away");
+    renameSync(python, away);
+    for (const server of serversOf(process.pid)) process.kill(server, "SIGKILL");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const limits = { cpuMs: 1e4, wallMs: 1e4, memoryBytes: 2 ** 28, outputBytes: 2 ** 20 };
+    const opened = sandbox.openSession({ role: "candidate", source: "def f(): pass", limits });
+    const run = runOne(sandbox, "print(input())", "later");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    renameSync(away, python);
+    const session = await opened;
+    expect(await session.receive()).toMatchObject({ kind: "message" });
+    expect(await run).toMatchObject({ stdout: "later\n" });
+    await session.close();
+    renameSync(python, away);
+    for (const server of serversOf(process.pid)) process.kill(server, "SIGKILL");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const refused = expect(runOne(sandbox, "print(1)")).rejects.toThrow(SandboxError);
+    // A pause is no reason to wait for the end.
+    const startedAt = performance.now();
+    await sandbox.close();
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    await refused;
+    rmSync(folder, { recursive: true });
   }, 60_000);
 
   test("is not replaced once the sandbox is closed", async () => {

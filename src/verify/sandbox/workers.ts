@@ -2,13 +2,17 @@
  * A set of fork servers started alike: hands each job to the least busy one, lets the rest wait in
  * order, and starts a new server where one died.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxError } from "../../core/errors.js";
 import { ServerConnection, type ServerSettings } from "./connection.js";
 
 /** One job runs while the next already lies in the server, so that it never waits for Node. */
 const JOBS_PER_SERVER = 2;
-/** Starts that may fail one after the other before the set gives up. */
-const MOST_FAILED_STARTS = 3;
+/**
+ * Before each start of a replacement, after ever more failed ones. A machine that is short of memory
+ * or processes for a minute must not end a run of days; one that has lost its interpreter may.
+ */
+const PAUSES_MS = [0, 250, 1000, 4000, 15_000, 30_000];
 
 interface Waiter {
   resolve: (server: ServerConnection) => void;
@@ -22,9 +26,10 @@ export class Workers {
   /** Jobs that hold a place, by server. */
   readonly #places = new Map<ServerConnection, number>();
   #waiting: Waiter[] = [];
-  #failedStarts = 0;
   #closed: SandboxError | null = null;
   readonly #starting = new Set<Promise<void>>();
+  /** Ends pauses between starts. */
+  readonly #ending = new AbortController();
 
   private constructor(settings: ServerSettings) {
     this.#settings = settings;
@@ -53,9 +58,14 @@ export class Workers {
     return [...this.#servers];
   }
 
-  /** The server with the fewest jobs, whether or not it has a place free. */
+  /**
+   * The server with the fewest jobs, whether or not it has a place free; waits for one to start
+   * where none is up.
+   *
+   * @throws {SandboxError} when the set is closed or has given up.
+   */
   async leastBusy(): Promise<ServerConnection> {
-    if (this.#servers.size === 0) await Promise.all(this.#starting);
+    while (this.#servers.size === 0 && this.#closed === null) await Promise.race(this.#starting);
     if (this.#closed !== null) throw this.#closed;
     const [first, ...rest] = this.#servers;
     return rest.reduce((best, server) => (server.load < best.load ? server : best), first);
@@ -133,34 +143,46 @@ export class Workers {
   #add(server: ServerConnection): void {
     this.#servers.add(server);
     this.#places.set(server, 0);
-    this.#failedStarts = 0;
     server.onClose = () => {
       this.#servers.delete(server);
       this.#places.delete(server);
-      if (this.#closed === null) this.#replace();
+      if (this.#closed !== null) return;
+      const start = this.#replace();
+      this.#starting.add(start);
+      void start.then(() => this.#starting.delete(start));
     };
     this.#wake();
   }
 
-  #replace(): void {
-    const start = ServerConnection.start(this.#settings).then(
-      async (server) => {
-        if (this.#closed === null) this.#add(server);
-        else await server.close();
-      },
-      (error: SandboxError) => {
-        if (this.#closed !== null) return;
-        this.#failedStarts++;
-        if (this.#failedStarts < MOST_FAILED_STARTS) this.#replace();
-        else if (this.#servers.size === 0) this.#giveUp(error);
-      },
-    );
-    this.#starting.add(start);
-    void start.then(() => this.#starting.delete(start));
+  /** Starts a server in the place of one that died. */
+  async #replace(): Promise<void> {
+    for (let failed = 0; ; failed++) {
+      const pauseMs = PAUSES_MS[Math.min(failed, PAUSES_MS.length - 1)];
+      // Only the end of the set cuts a pause short.
+      await sleep(pauseMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
+      if (this.#closed !== null) return;
+      const server = await this.#start(failed + 1 >= PAUSES_MS.length);
+      if (server === null) continue;
+      if (this.#closed === null) this.#add(server);
+      else await server.close();
+      return;
+    }
+  }
+
+  /** Null when it fails; after the last try the set gives up, unless other servers are up. */
+  async #start(isLast: boolean): Promise<ServerConnection | null> {
+    try {
+      return await ServerConnection.start(this.#settings);
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      if (isLast && this.#servers.size === 0) this.#giveUp(error);
+      return null;
+    }
   }
 
   #giveUp(error: SandboxError): void {
     this.#closed ??= error;
+    this.#ending.abort();
     for (const { reject } of this.#waiting.splice(0)) reject(this.#closed);
   }
 }
