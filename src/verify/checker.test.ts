@@ -70,4 +70,15 @@ describe.each(["locked", "plain"])("checkers in the %s sandbox", (kind) => {
       verdict: "wrong_answer",
     });
   });
+
+  test("a printed 1 is a hundredth where the answer earns 100", async () => {
+    const hundred =
+      "import sys\nprint(100 if open(sys.argv[2]).read() == open(sys.argv[3]).read() else 1)\n";
+    const one = "print(1) # never 100";
+    const verdictOf = async (source: string, printed: string) =>
+      (await judge(`print(${printed})`, checking(source, "open-r1"))).verdict;
+    expect(await verdictOf(hundred, "5")).toBe("accepted");
+    expect(await verdictOf(hundred, "4")).toBe("wrong_answer");
+    expect(await verdictOf(one, "4")).toBe("accepted");
+  });
 });

@@ -48,13 +48,22 @@ export async function checkOutput(request: CheckRequest): Promise<Verdict> {
   if (checker.language !== "python") {
     return fault(`the checker is written in ${checker.language}; python is supported`);
   }
-  const { decision, message } = await runChecker(request, Buffer.from(printed).toString("utf8"));
+  const judged = await runChecker(request, Buffer.from(printed).toString("utf8"));
+  const { message } = judged;
+  const onAnswer = async () => (await runChecker(request, output)).decision;
+  let { decision } = judged;
+  // The answer tells the scale, where a checker might have one up to 100.
+  if (decision === "lowest") {
+    const isOfHundred = checker.source.includes("100") && (await onAnswer()) === "right";
+    decision = isOfHundred ? "wrong" : "right";
+  }
   if (decision === "right") return { kind: "accepted" };
   const rejected = { expected: shown(Buffer.from(output)), actual: shown(printed) };
   if (decision === "wrong") {
     return { kind: "wrong_answer", ...rejected, reason: `the checker rejects it: ${message}` };
   }
-  if ((await runChecker(request, output)).decision !== "right") return fault(decision.fault);
+  const answered = await onAnswer();
+  if (answered !== "right" && answered !== "lowest") return fault(decision.fault);
   const reason = `the checker takes the answer and cannot judge this: ${decision.fault}`;
   return { kind: "wrong_answer", ...rejected, reason };
 }
@@ -81,7 +90,8 @@ async function runChecker(
   return { decision, message: messageOf(outcome) };
 }
 
-type Decision = "right" | "wrong" | { fault: string };
+/** `lowest` is a printed 1: all on a scale up to 1, a hundredth on one up to 100. */
+type Decision = "right" | "lowest" | "wrong" | { fault: string };
 
 /** What checker_prelude.py ends with when the checker raises: testlib's own code for a failure. */
 const CRASHED = 3;
@@ -101,7 +111,8 @@ function byNumber({ end, stdout, stderr }: ProgramOutcome): Decision {
     return { fault: `the checker printed ${JSON.stringify(text)}: ${stderr}` };
   }
   const points = Number(value);
-  return points === 1 || points === 100 ? "right" : "wrong";
+  if (points === 1) return "lowest";
+  return points === 100 ? "right" : "wrong";
 }
 
 function messageOf({ stdout, stderr }: ProgramOutcome): string {

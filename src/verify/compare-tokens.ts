@@ -6,7 +6,9 @@
  * feed and carriage return; not the Unicode spaces. A byte order mark at the start is dropped.
  * docs/commands/verify.md tells the rules for one pair of tokens.
  */
+import { isUtf8 } from "node:buffer";
 import type { CompareRule } from "../core/problem.js";
+import { findUnmatched } from "./compare-unordered.js";
 import { parseToken, sameDecimal, withinTolerance } from "./decimal.js";
 
 /** What a comparison found; `reason` says why outputs differ, for people. */
@@ -21,10 +23,12 @@ export function compareTokens(
   actual: Uint8Array,
   rule: ResolvedRule,
 ): Comparison {
-  if (rule.unordered === "tokens")
-    return compareSorted(allTokens(expected), allTokens(actual), rule);
+  if (rule.unordered === "tokens") {
+    const parts = (bytes: Uint8Array) => allTokens(bytes).map((token) => [token]);
+    return compareInAnyOrder(parts(expected), parts(actual), rule);
+  }
   if (rule.unordered === "lines") {
-    return compareSorted(allLines(expected).map(joined), allLines(actual).map(joined), rule);
+    return compareInAnyOrder(allLines(expected), allLines(actual), rule);
   }
   const want = new TokenReader(expected);
   const have = new TokenReader(actual);
@@ -82,7 +86,7 @@ export function compareExact(expected: Uint8Array, actual: Uint8Array): Comparis
  */
 export function equalTokens(expected: string, actual: string, rule: ResolvedRule): boolean {
   if (expected === actual) return true;
-  if (rule.ignoreCase === "all" && expected.toLowerCase() === actual.toLowerCase()) return true;
+  if (rule.ignoreCase === "all" && foldCase(expected) === foldCase(actual)) return true;
   if (rule.ignoreCase === "words" && isAnswerWord(expected)) {
     return expected.toLowerCase() === actual.toLowerCase();
   }
@@ -105,22 +109,28 @@ function isAnswerWord(token: string): boolean {
   return /^(?:yes|no|true|false)$/i.test(token);
 }
 
-function compareSorted(expected: string[], actual: string[], rule: ResolvedRule): Comparison {
+/** Lower case of a token, whose characters are its bytes: of UTF-8 text, else of the ASCII letters. */
+function foldCase(token: string): string {
+  if (/^[\x00-\x7f]*$/.test(token)) return token.toLowerCase();
+  const bytes = Buffer.from(token, "latin1");
+  if (isUtf8(bytes)) return bytes.toString("utf8").toLowerCase();
+  return token.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+function compareInAnyOrder(
+  expected: string[][],
+  actual: string[][],
+  rule: ResolvedRule,
+): Comparison {
   if (expected.length !== actual.length) {
     return differ(`expected ${expected.length} parts, got ${actual.length}`);
   }
-  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  const want = [...expected].sort(order);
-  const have = [...actual].sort(order);
-  const at = want.findIndex((part, i) => !equalParts(part, have[i], rule));
-  if (at === -1) return { isEqual: true };
-  return differ(`in any order: expected ${shorten(want[at])}, got ${shorten(have[at])}`);
-}
-
-function equalParts(expected: string, actual: string, rule: ResolvedRule): boolean {
-  const want = expected.split(" ");
-  const have = actual.split(" ");
-  return want.length === have.length && want.every((token, i) => equalTokens(token, have[i], rule));
+  const isEqual = (wanted: string, got: string) => equalTokens(wanted, got, rule);
+  const fold = rule.ignoreCase === "none" ? (token: string) => token : foldCase;
+  const found = findUnmatched({ expected, actual, isEqual, fold });
+  if (found === null) return { isEqual: true };
+  const [wanted, got] = [shorten(joined(found.wanted)), shorten(joined(found.got))];
+  return differ(`in any order: expected ${wanted}, got ${got}`);
 }
 
 function differ(reason: string): Comparison {

@@ -24,11 +24,11 @@ export interface ExtractRequest {
   continues?: boolean;
 }
 
-/** Words of an info string that name a language, in lower case. */
+/** Words of an info string that name a language, in lower case; a version may stand behind them. */
 const LANGUAGE_TAGS: Record<string, readonly string[]> = {
-  python: ["python", "py", "python3", "py3", "python2", "python3.11", "cpython", "pypy3"],
-  cpp: ["cpp", "c++", "cc", "cxx", "c++17", "c++20", "cpp17", "cpp20"],
-  c: ["c", "c99", "c11"],
+  python: ["python", "py", "cpython", "pypy", "ipython"],
+  cpp: ["cpp", "c++", "cc", "cxx", "gnu++"],
+  c: ["c"],
   javascript: ["javascript", "js", "node", "nodejs", "mjs"],
   typescript: ["typescript", "ts"],
   java: ["java"],
@@ -72,7 +72,7 @@ function withoutEndTokens(text: string): string {
 
 function fromFences(fences: Fence[], { language, entryPoint }: ExtractRequest): Extraction {
   const tags = LANGUAGE_TAGS[language] ?? [language];
-  const tagged = fences.filter(({ info }) => tags.includes(tagOf(info)));
+  const tagged = fences.filter(({ info }) => tags.includes(tagOf(info).replace(/[\d.]+$/, "")));
   const untagged = fences.filter(({ info }) => tagOf(info) === "");
   if (tagged.length + untagged.length === 0) return none("wrong_language");
   const chosen = choose(tagged, untagged, entryPoint);
@@ -195,6 +195,7 @@ const PYTHON_LINE = [
   /^class \w+\s*[:(]/,
   /^(?:if|elif|while|for|with|match|except|case)\b.*:\s*(?:\S.*)?$/s,
   /^(?:else|try|finally)\s*:/,
+  /^(?:if|elif|while|for|with|assert|return)\b.*\\$/s,
   /^@[\w.]+/,
   /^(?:print|input|exit|quit|main|solve|sys\.\w+(?:\.\w+)*)\s*\(/,
   /^[\w.]+(?:\[[^\]]*\])*\s*\(.*\)\s*(?:#.*)?$/s,
@@ -204,7 +205,63 @@ const PYTHON_LINE = [
 ];
 
 function isProgramLine(line: string): boolean {
-  return PYTHON_LINE.some((pattern) => pattern.test(line));
+  return PYTHON_LINE.some((pattern) => pattern.test(line)) || isNestedStatement(line);
+}
+
+/**
+ * Statements whose brackets stand in brackets, which no pattern reads: assignments to targets such as
+ * `a[b[0]]`, `(a, b)` and `*a`, calls of methods, comprehensions. Reads the line once.
+ */
+function isNestedStatement(line: string): boolean {
+  const text = line.trimEnd();
+  for (let at = 0; ;) {
+    const start = at + (text[at] === "*" ? 1 : 0);
+    const end = atomEnd(text, start);
+    if (end === null) return false;
+    const rest = text.slice(end).trimStart();
+    if (/^(?:[-+*/%&|^@]|\/\/|\*\*|<<|>>)?=(?!=)\s*\S/.test(rest)) return true;
+    if (at === 0 && (rest === "" || rest.startsWith("#"))) {
+      const atom = text.slice(0, end);
+      return atom.startsWith("[") ? isComprehension(atom) : /^["'\w].*\)$/s.test(atom);
+    }
+    if (!/^,\s*[\w*([=]/.test(rest)) return false;
+    if (/^,\s*=(?!=)/.test(rest)) return true;
+    at = text.length - rest.slice(1).trimStart().length;
+  }
+}
+
+function isComprehension(atom: string): boolean {
+  const at = atom.indexOf(" for ");
+  return at !== -1 && atom.includes(" in ", at);
+}
+
+/** End of a name, text or bracket with the attributes, subscripts and calls behind it; or null. */
+function atomEnd(text: string, start: number): number | null {
+  const parts = /\.?[A-Za-z_]\w*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[([{]/y;
+  let at = start;
+  for (let isFirst = true; at < text.length; isFirst = false) {
+    parts.lastIndex = at;
+    const part = parts.exec(text)?.[0];
+    const isAllowed = isFirst ? !part?.startsWith(".") : /^[.([]/.test(part ?? "");
+    if (part === undefined || !isAllowed) break;
+    const end = "([{".includes(part) ? bracketEnd(text, at) : at + part.length;
+    if (end === null) return null;
+    at = end;
+  }
+  return at === start ? null : at;
+}
+
+/** Offset behind the bracket that closes the one here; null when it stays open in this line. */
+function bracketEnd(text: string, start: number): number | null {
+  let depth = 0;
+  const tokens = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|#.*|[()[\]{}]/gs;
+  tokens.lastIndex = start;
+  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+    if ("([{".includes(match[0])) depth++;
+    else if (")]}".includes(match[0])) depth--;
+    if (depth === 0) return tokens.lastIndex;
+  }
+  return null;
 }
 
 function looksLikeProgram(text: string): boolean {
@@ -242,7 +299,8 @@ function runEnd(lines: string[], start: number): number {
   let i = start;
   for (; i < lines.length; i++) {
     const line = lines[i];
-    const inside = state.quote !== "" || state.brackets > 0;
+    const goesOn = i > start && /^[^#]*\\$/.test(lines[i - 1]);
+    const inside = goesOn || state.quote !== "" || state.brackets > 0;
     const fits = inside || line.trim() === "" || /^[ \t]/.test(line) || isProgramLine(line);
     if (!fits) break;
     scanLine(line, state);

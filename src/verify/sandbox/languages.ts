@@ -151,10 +151,15 @@ const java: Detect = async () => {
 };
 
 /** The class that a Java program starts from: the public one, else the one with `main`. */
-function mainClass(source: string): string {
-  const open = /\bpublic\s+(?:final\s+|abstract\s+)*class\s+(\w+)/.exec(source);
+export function mainClass(source: string): string {
+  // Comments and texts may speak of classes.
+  const code = source.replace(
+    /\/\/.*|\/\*[^]*?(?:\*\/|$)|"""[^]*?(?:"""|$)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g,
+    " ",
+  );
+  const open = /\bpublic\s+(?:final\s+|abstract\s+)*class\s+(\w+)/.exec(code);
   const withMain = /\bclass\s+(\w+)(?:(?!\bclass\b)[^])*?\bstatic\s+(?:public\s+)?void\s+main\b/;
-  return (open ?? withMain.exec(source))?.[1] ?? "Main";
+  return (open ?? withMain.exec(code))?.[1] ?? "Main";
 }
 
 const javascript: Detect = async () => {
