@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { DataError } from "../core/errors.js";
 import { readRunInfo } from "../core/run.js";
-import { openRun } from "../report/run-store.js";
+import { openRun, runStatus } from "../report/run-store.js";
 import { renderTerminal } from "../report/terminal-view.js";
 import { addExamples } from "./help.js";
 
@@ -43,18 +43,21 @@ async function watch(dir: string, { once, json }: Flags): Promise<void> {
     if (info === null && run.metrics.span("train") === null) {
       throw new DataError("expected a run directory with run.json or metrics.jsonl", { path: dir });
     }
-    return { info, metrics: run.metrics, health: run.health };
+    const status = info === null ? null : await runStatus(dir, info);
+    return { info, status, metrics: run.metrics, health: run.health };
   };
   if (json === true) {
-    const { info, metrics, health } = await look();
+    const { info, status, metrics, health } = await look();
     const step = metrics.span("train")?.last ?? 0;
     const newest = { train: metrics.latest("train"), val: metrics.latest("val") };
-    process.stdout.write(`${JSON.stringify({ run: info, step, metrics: newest, health })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ run: info, status, step, metrics: newest, health })}\n`,
+    );
     return;
   }
   const draw = async (width: number) => {
     const state = await look();
-    return { lines: renderTerminal(state, width), info: state.info };
+    return { lines: renderTerminal(state, width), status: state.status };
   };
   if (once === true || !process.stdout.isTTY) {
     const { lines } = await draw(process.stdout.isTTY ? process.stdout.columns : PLAIN_WIDTH);
@@ -66,7 +69,7 @@ async function watch(dir: string, { once, json }: Flags): Promise<void> {
 
 /** Draws until the run has ended or Ctrl-C; the last state stays on the screen. */
 async function follow(
-  draw: (width: number) => Promise<{ lines: string[]; info: { status: string } | null }>,
+  draw: (width: number) => Promise<{ lines: string[]; status: string | null }>,
 ): Promise<void> {
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
@@ -74,13 +77,13 @@ async function follow(
   process.stdout.write(ENTER);
   try {
     while (!stop.signal.aborted) {
-      const { lines, info } = await draw(process.stdout.columns);
+      const { lines, status } = await draw(process.stdout.columns);
       last = lines;
       const shown = fit(lines, process.stdout.rows - 1);
       process.stdout.write(
         HOME + shown.map((line) => `${line}${CLEAR_LINE}\n`).join("") + CLEAR_BELOW,
       );
-      if (info !== null && info.status !== "running") break;
+      if (status !== null && status !== "running") break;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, EVERY_MS);
         stop.signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), {

@@ -140,10 +140,12 @@ function parseFile(files: ReadonlyMap<string, string>, name: string, where: stri
 }
 
 function templateOf(config: TokenizerConfig, files: ReadonlyMap<string, string>): string | null {
+  // As in transformers, the file of its own comes before what the config holds.
+  const own = files.get("chat_template.jinja");
+  if (own !== undefined) return own;
   const { chat_template: template } = config;
   if (typeof template === "string") return template;
-  const named = template?.find(({ name }) => name === "default")?.template;
-  return named ?? files.get("chat_template.jinja") ?? null;
+  return template?.find(({ name }) => name === "default")?.template ?? null;
 }
 
 function encodeExactly(inner: HuggingFaceTokenizer, text: string, where: string): number[] {

@@ -147,7 +147,6 @@ export class RunStore {
   }
 
   async #sumUp(name: string, dir: string): Promise<RunSummary> {
-    const paths = runPaths(dir);
     // Held open only when somebody opens it: a list has more runs than memory should hold.
     const run = this.#open.get(name) ?? openRun(dir);
     const { metrics } = run;
@@ -157,10 +156,7 @@ export class RunStore {
       problems.push(error.message);
       return null;
     });
-    const updatedAt = await stat(paths.metrics).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => null,
-    );
+    const updatedAt = await updatedAtOf(dir);
     if (info !== null && updatedAt === null && info.status !== "running") {
       problems.push(`there is no metrics.jsonl, though the run is ${info.status}`);
     }
@@ -303,6 +299,19 @@ async function readEnd(path: string, maxBytes: number): Promise<string | null> {
   } finally {
     await file.close();
   }
+}
+
+/** The state of a run now: one that says `running` and gives no sign of life is `stale`. */
+export async function runStatus(dir: string, info: RunInfo): Promise<RunSummary["status"]> {
+  return statusOf(info, await updatedAtOf(dir));
+}
+
+/** When a run last wrote metrics, in ms of Unix time; null where it has none. */
+async function updatedAtOf(dir: string): Promise<number | null> {
+  return stat(runPaths(dir).metrics).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => null,
+  );
 }
 
 function statusOf(info: RunInfo | null, updatedAt: number | null): RunSummary["status"] {

@@ -34,7 +34,7 @@ describe("drawBlocks", () => {
 describe("renderTerminal", () => {
   test("shows each curve with its first, newest, least and greatest value", async () => {
     const metrics = await tableOf([0.1, 0.5, 0.35]);
-    const lines = renderTerminal({ info: null, metrics, health: [] }, 80);
+    const lines = renderTerminal({ info: null, status: null, metrics, health: [] }, 80);
     expect(
       lines
         .find((line) => line.startsWith("pass rate"))
@@ -44,9 +44,12 @@ describe("renderTerminal", () => {
   });
   test("says that no rule has fired, or what has, how often, and what to do", async () => {
     const metrics = await tableOf([1]);
-    const calm = renderTerminal({ info: null, metrics, health: [] }, 80).join("\n");
+    const calm = renderTerminal({ info: null, status: null, metrics, health: [] }, 80).join("\n");
     expect(calm).toContain("no rule has fired");
-    const ill = renderTerminal({ info: null, metrics, health: [EVENT, EVENT] }, 80).join("\n");
+    const ill = renderTerminal(
+      { info: null, status: null, metrics, health: [EVENT, EVENT] },
+      80,
+    ).join("\n");
     expect(ill).toContain("WARNING  it is ill (step 7, 2 times)");
     expect(ill).toContain("  Do less.");
   });
@@ -55,7 +58,7 @@ describe("renderTerminal", () => {
     const health = [
       { ...EVENT, advice: "\u001b[2Jgone", title: "long ".repeat(50) + "\u001b[31m" },
     ];
-    const lines = renderTerminal({ info: null, metrics, health }, 60);
+    const lines = renderTerminal({ info: null, status: null, metrics, health }, 60);
     expect(lines.join("")).not.toContain("\u001b");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
   });

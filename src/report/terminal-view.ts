@@ -9,6 +9,8 @@ import type { MetricsTable } from "./metrics-table.js";
 /** What is drawn. */
 export interface TerminalRun {
   info: RunInfo | null;
+  /** Its state now, in place of the one that run.json says; null without one. */
+  status: string | null;
   metrics: MetricsTable;
   health: readonly HealthEvent[];
 }
@@ -47,12 +49,12 @@ export function renderTerminal(run: TerminalRun, width: number): string[] {
   ].map((line) => [...line].slice(0, width).join(""));
 }
 
-function renderState({ info, metrics }: TerminalRun): string[] {
+function renderState({ info, status, metrics }: TerminalRun): string[] {
   const step = metrics.span("train")?.last ?? 0;
   const name =
     info === null
       ? "no readable run.json"
-      : `${info.name}  ${info.status}  ${info.engine}, seed ${info.seed}, ` +
+      : `${info.name}  ${status}  ${info.engine}, seed ${info.seed}, ` +
         `sandbox ${info.isolation ?? "unknown"}`;
   const lines = [`${name}  step ${step}${info === null ? "" : `/${info.totalSteps}`}`];
   if (metrics.badLines > 0) lines.push(`${metrics.badLines} lines of metrics.jsonl left out: torn`);
