@@ -20,7 +20,11 @@ FIRST_BYTES = 1 << 16
 
 class SessionJob(Job):
     """The clocks run from a message to the process until its next message; while the other side
-    thinks, only the processor time is watched."""
+    thinks, only the processor time is watched.
+
+    The two sides take turns: a message that nobody asked for waits here and in the pipe, so that a
+    program that writes without end fills no memory but its own.
+    """
 
     def __init__(self, host: Server, job_id: int, limits: Limits, role: str) -> None:
         super().__init__(host, job_id, limits)
@@ -28,6 +32,8 @@ class SessionJob(Job):
         self._unsent: deque[memoryview] = deque()
         self._line = memoryview(hidden(FIRST_BYTES))
         self._have = 0
+        # Messages that the process may send before the other side speaks again.
+        self._turns = 0
         self._is_waiting = False
         # What the wall clock has left while it rests.
         self._wall_left: float | None = None
@@ -55,7 +61,9 @@ class SessionJob(Job):
         else:
             self.cpu_base, self._wall_left = self.child.cpu_seconds(), None
             self.arm(now)
+        self._turns += 1
         self.on_writable()
+        self._listen()
 
     def on_writable(self) -> None:
         """Writes what the process can take."""
@@ -74,8 +82,8 @@ class SessionJob(Job):
         self.host.unwatch_control(self.child)
 
     def on_report(self) -> None:
-        """Reads from the process and passes every whole message on."""
-        if self._is_waiting or self.killed_for is not None:
+        """Reads from the process; passes a whole message on when it is its turn."""
+        if self._is_waiting or self._turns == 0 or self.killed_for is not None:
             return
         if self._have == len(self._line) and not self._grow():
             self.kill_for(link.OUTPUT_LIMIT)
@@ -87,27 +95,36 @@ class SessionJob(Job):
         if count == 0:
             self.host.unwatch_report(self.child)
             return
-        self._pass_on(count)
-
-    def _pass_on(self, count: int) -> None:
         scanned = self._have
         self._have += count
+        self._pass_on(scanned)
+
+    def _pass_on(self, scanned: int) -> None:
         start = 0
-        while True:
+        while self._turns > 0:
             end = self._line.obj.find(b"\n", max(start, scanned), self._have)
             if end < 0:
                 break
             self.host.link.send(link.MESSAGE, self.id, stdout=self._line[start:end])
             start = end + 1
+            self._turns -= 1
             # The process waits for an answer: its wall clock rests.
             if self._wall_left is None:
                 self._wall_left = self.wall_end - time.monotonic()
             self.wall_end = float("inf")
         self._line[: self._have - start] = self._line[start : self._have]
         self._have -= start
-        if not self.host.link.is_clear:
-            self._is_waiting = True
+        self._is_waiting = not self.host.link.is_clear
+        if self._is_waiting or self._turns == 0:
             self.host.unwatch_report(self.child)
+
+    def _listen(self) -> None:
+        """Goes on with what was read already, then with what comes."""
+        if self._is_waiting:
+            return
+        self._pass_on(0)
+        if self._turns > 0 and not self._is_waiting:
+            self.host.watch_report(self)
 
     def _grow(self) -> bool:
         size = min(2 * len(self._line), self.limits.output_bytes)
@@ -122,7 +139,7 @@ class SessionJob(Job):
         """Reads on after Node has taken what it was sent."""
         if self._is_waiting:
             self._is_waiting = False
-            self.host.watch_report(self)
+            self._listen()
 
     def on_death(self) -> None:
         """Passes on the last messages, then the end."""

@@ -27,6 +27,9 @@ export interface PlainSandboxOptions {
   python?: string;
 }
 
+/** What a message takes in memory beyond its text. */
+const MESSAGE_BYTES = 256;
+
 const CALLS = fileURLToPath(new URL("../../python/sandbox/calls.py", import.meta.url));
 
 /**
@@ -155,6 +158,8 @@ class PlainSession implements Session {
   private readonly readers: ((event: SessionEvent) => void)[] = [];
   private pending: Buffer[] = [];
   private pendingBytes = 0;
+  /** Of messages that nobody has asked for yet. */
+  private queuedBytes = 0;
   private resume: (() => void) | null = null;
 
   constructor(running: PlainProcess, maxBytes: number) {
@@ -182,6 +187,7 @@ class PlainSession implements Session {
     if (event === undefined) return new Promise((resolve) => this.readers.push(resolve));
     // The end stays: whoever asks again hears it again.
     if (event.kind === "ended") this.events.unshift(event);
+    else this.queuedBytes -= event.message.length + MESSAGE_BYTES;
     return Promise.resolve(event);
   }
 
@@ -210,6 +216,11 @@ class PlainSession implements Session {
     const reader = this.readers.shift();
     if (reader !== undefined) reader(event);
     if (reader === undefined || event.kind === "ended") this.events.push(event);
+    if (reader !== undefined || event.kind === "ended") return;
+    this.queuedBytes += event.message.length + MESSAGE_BYTES;
+    if (this.queuedBytes <= this.maxBytes) return;
+    this.channel.destroy();
+    this.running.stop({ kind: "output_limit" });
   }
 }
 

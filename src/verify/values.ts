@@ -9,18 +9,10 @@
  * has no other way to write them.
  */
 import { type Json, JsonNumber } from "../formats/lossless-json.js";
+import { matchesInAnyOrder } from "./any-order.js";
+import { doubleOf, keyText, plainInteger, type Tagged, type ValueRule } from "./tagged.js";
 
-/** A decoded message node: null, a boolean, a tagged string, or an array that starts with a tag. */
-export type Tagged = null | boolean | string | Tagged[];
-
-/** Options of the comparison. */
-export interface ValueRule {
-  tolerance: number;
-  /** Compare as Python's `==` does after turning tuples into lists: no tolerance, True is 1. */
-  isPythonEqual: boolean;
-  /** The order of the outermost list is free. */
-  isUnordered: boolean;
-}
+export type { Tagged, ValueRule } from "./tagged.js";
 
 /** Encodes a JSON value; `integerKeys` turns keys such as "12" into integers. */
 export function encodeValue(value: Json, integerKeys: boolean): Tagged {
@@ -93,7 +85,7 @@ function isEqual(actual: Tagged, expected: Json, rule: ValueRule, isTop: boolean
     if (items === null || items.length !== expected.length) return false;
     const isFree = rule.isUnordered && isTop;
     return isFree
-      ? matchesInAnyOrder(items, expected, rule)
+      ? matchesInAnyOrder(items, expected, (a, b) => isEqual(a, b, rule, false), rule)
       : items.every((item, i) => isEqual(item, expected[i], rule, false));
   }
   return actual[0] === "d" && isObject(actual.slice(1), expected, rule);
@@ -103,15 +95,6 @@ function isEqual(actual: Tagged, expected: Json, rule: ValueRule, isTop: boolean
 function sequenceItems(node: Tagged[], takesSets: boolean): Tagged[] | null {
   const tags = takesSets ? ["l", "t", "q", "S", "F"] : ["l", "t"];
   return tags.includes(String(node[0])) ? node.slice(1) : null;
-}
-
-function matchesInAnyOrder(items: Tagged[], expected: Json[], rule: ValueRule): boolean {
-  const left = [...items];
-  return expected.every((wanted) => {
-    const at = left.findIndex((item) => isEqual(item, wanted, rule, false));
-    if (at !== -1) left.splice(at, 1);
-    return at !== -1;
-  });
 }
 
 function isObject(pairs: Tagged[], expected: Map<string, Json>, rule: ValueRule): boolean {
@@ -129,25 +112,18 @@ function isObject(pairs: Tagged[], expected: Map<string, Json>, rule: ValueRule)
   });
 }
 
-/** A key as JSON would write it. */
-function keyText(key: Tagged): string | null {
-  if (key === null) return "null";
-  if (typeof key === "boolean") return String(key);
-  return typeof key === "string" ? key.slice(1) : null;
-}
-
 function isNumber(actual: Tagged, expected: JsonNumber, rule: ValueRule): boolean {
   if (typeof actual === "boolean") {
     return rule.isPythonEqual && isNumber(actual ? "i1" : "i0", expected, rule);
   }
   if (typeof actual !== "string") return false;
   const [tag, text] = [actual[0], actual.slice(1)];
-  if (tag === "i" && expected.isInteger) return BigInt(text) === BigInt(expected.text);
+  if (tag === "i" && expected.isInteger) return plainInteger(text) === plainInteger(expected.text);
   if (tag !== "i" && tag !== "f") return false;
   const want = expected.isInteger ? null : doubleOf(expected.text);
   const have = tag === "i" ? null : doubleOf(text);
-  if (want === null) return equalsInteger(have!, BigInt(expected.text));
-  if (have === null && equalsInteger(want, BigInt(text))) return true;
+  if (want === null) return equalsInteger(have!, expected.text);
+  if (have === null && equalsInteger(want, text)) return true;
   const value = have ?? Number(text);
   if (Number.isNaN(want)) return Number.isNaN(value) && !rule.isPythonEqual;
   if (value === want) return true;
@@ -155,15 +131,8 @@ function isNumber(actual: Tagged, expected: JsonNumber, rule: ValueRule): boolea
   return Math.abs(value - want) <= rule.tolerance * Math.max(1, Math.abs(want));
 }
 
-/** Reads the text of a float: a double in Python, hence exactly a double here. */
-function doubleOf(text: string): number {
-  if (/nan/i.test(text)) return NaN;
-  if (/inf/i.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
-  return Number(text);
-}
-
-function equalsInteger(value: number, integer: bigint): boolean {
-  return Number.isInteger(value) && BigInt(value) === integer;
+function equalsInteger(value: number, integer: string): boolean {
+  return Number.isInteger(value) && BigInt(value).toString() === plainInteger(integer);
 }
 
 const BRACKETS: Record<string, [string, string]> = {
