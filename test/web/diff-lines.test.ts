@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { diffLines } from "../../web/diff.js";
+import { diffLines } from "../../web/diff-lines.js";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`);
 const shown = (left: string[], right: string[]) =>
@@ -24,6 +24,18 @@ describe("diffLines", () => {
       "right: wrong",
       ...[602, 603, 604, 605, 606].map((n) => `same: line ${n}`),
       "cut: 394 equal lines",
+    ]);
+  });
+
+  test("cuts long equal stretches between two differences as well", () => {
+    const printed = numbered(100).with(9, "x").with(89, "y");
+    const pieces = shown(numbered(100), printed);
+    expect(pieces.slice(10, 23)).toEqual([
+      "right: x",
+      ...[11, 12, 13, 14, 15].map((n) => `same: line ${n}`),
+      "cut: 69 equal lines",
+      ...[85, 86, 87, 88, 89].map((n) => `same: line ${n}`),
+      "left: line 90",
     ]);
   });
 
