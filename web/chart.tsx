@@ -5,7 +5,15 @@
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type ChartProps, type ChartSeries, dataOf, heightOf, optionsOf, SYNC } from "./plot.js";
+import {
+  type ChartProps,
+  type ChartSeries,
+  dataOf,
+  heightOf,
+  missingWords,
+  optionsOf,
+  SYNC,
+} from "./plot.js";
 import { short } from "./words.js";
 
 /** So far from the window a chart counts as seen, so that scrolling meets it drawn. */
@@ -25,6 +33,7 @@ export function Chart(props: ChartProps) {
     document.documentElement.dataset["scheme"],
   ].join("|");
   const words = useMemo(() => describe(props), [props.x, props.series]);
+  const missing = missingWords(props);
 
   useLayoutEffect(() => {
     drawn.current = new DrawnChart(place.current as HTMLDivElement, latest);
@@ -39,6 +48,11 @@ export function Chart(props: ChartProps) {
         <Legend series={props.series} />
       </header>
       <div ref={place} class="plot" role="img" aria-label={words} />
+      {missing !== null && (
+        <p class="missing" role="note">
+          {missing}
+        </p>
+      )}
       <p class="hint">{props.hint}</p>
     </section>
   );
@@ -120,7 +134,7 @@ function Legend({ series }: { series: ChartSeries[] }) {
 }
 
 function Newest({ series }: { series: ChartSeries | undefined }) {
-  const value = series?.values.findLast((value) => value !== null);
+  const value = (series?.raw ?? series?.values)?.findLast((value) => value !== null);
   return <span class="newest">{short(value)}</span>;
 }
 

@@ -53,9 +53,10 @@ export function useCurves(
     const axis = isTime
       ? { time_from: range?.[0], time_to: range?.[1] }
       : { from: range?.[0], to: range?.[1] };
-    const query = { ...axis, points: POINTS, smoothing };
+    const query = { ...axis, points: POINTS };
     const [train, val] = await Promise.all([
-      api.series(run, { ...query, names: names.train, edges: names.edges }),
+      api.series(run, { ...query, smoothing, names: names.train, edges: names.edges }),
+      // Points far apart, each measured on many problems: an average with those before would lie.
       api.series(run, { ...query, names: names.val, edges: "", phase: "val" }),
     ]);
     // An answer that comes after a newer question is dropped.
@@ -123,7 +124,8 @@ export function seriesOf(
     const [min, max] = band?.map((name) => train.series[name]) ?? [found, found];
     const edges =
       panel.isStacked === true ? {} : { min: min?.min ?? found.min, max: max?.max ?? found.max };
-    return [{ label, color, values: found.mean, ...edges }];
+    const raw = found.raw === undefined ? {} : { raw: found.raw };
+    return [{ label, color, values: found.mean, ...raw, ...edges }];
   });
   return { x, series };
 }

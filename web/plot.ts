@@ -8,6 +8,8 @@ export interface ChartSeries {
   /** Name of a CSS variable holding its colour, without the dashes. */
   color: string;
   values: (number | null)[];
+  /** The same before smoothing, for words. */
+  raw?: (number | null)[];
   min?: (number | null)[];
   max?: (number | null)[];
   /** Points without a line, such as validation among training. */
@@ -54,7 +56,7 @@ const HEIGHT = 190;
 export const heightOf = ({ height }: ChartProps): number => height ?? HEIGHT;
 
 /** The chart's numbers as uPlot takes them, stacked where they are. */
-export function dataOf({ x, series, isStacked, isTime }: ChartProps): uPlot.AlignedData {
+export function dataOf({ x, series, isStacked, isTime, isLog }: ChartProps): uPlot.AlignedData {
   const axis = isTime ? x.map((ms) => ms / 1000) : x;
   if (isStacked === true) {
     const sums = x.map(() => 0);
@@ -64,12 +66,22 @@ export function dataOf({ x, series, isStacked, isTime }: ChartProps): uPlot.Alig
     // Painted from the top of the stack down, so that each area covers the part above it.
     return [axis, ...rows.reverse()];
   }
-  return [
-    axis,
-    ...series.flatMap(({ values, min, max }) =>
-      min === undefined || max === undefined ? [values] : [values, min, max],
-    ),
-  ];
+  const lines = series.flatMap(({ values, min, max }) =>
+    min === undefined || max === undefined ? [values] : [values, min, max],
+  );
+  return [axis, ...(isLog ? lines.map((line) => line.map(aboveZero)) : lines)];
+}
+
+const aboveZero = (value: number | null) => (value !== null && value > 0 ? value : null);
+
+/** What a scale of powers leaves out, in words; null where it draws all. */
+export function missingWords({ series, isLog }: ChartProps): string | null {
+  const known = series.flatMap(({ values }) => values).filter((value) => value !== null);
+  const missing = known.filter((value) => value <= 0).length;
+  if (!isLog || missing === 0) return null;
+  return missing === known.length
+    ? "No value is above 0, which a log scale needs: nothing to draw."
+    : `${missing} of ${known.length} values are not above 0 and left out of the log scale.`;
 }
 
 /** How uPlot draws the chart; what changes from draw to draw is read from `latest`. */
@@ -92,11 +104,11 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
       points: { size: 6 },
     },
     scales: {
-      x: { time: isTime },
-      y: isLog ? { distr: 3 } : { range: yRange(latest) },
+      x: { time: isTime, range: (_, min, max) => xRange(min, max, isTime) },
+      y: isLog ? { distr: 3, range: powersOf } : { range: yRange(latest) },
     },
     axes: [
-      { ...axis, size: 32 },
+      { ...axis, size: 32, ...(isTime ? {} : { incrs: WHOLE_STEPS }) },
       {
         ...axis,
         size: (_, labels) => LABEL_ROOM + LETTER_WIDTH * longest(labels),
@@ -126,6 +138,32 @@ export function optionsOf(element: HTMLElement, latest: { current: ChartProps })
     },
   };
 }
+
+/** Distances of ticks on an axis of steps: there is no half step. */
+const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
+  [1, 2, 5].map((digit) => digit * 10 ** power),
+).flat();
+
+/** Room on both sides of a single step or moment, in steps or seconds. */
+function xRange(min: number | null, max: number | null, isTime: boolean): [number, number] {
+  if (min === null || max === null) return [0, 1];
+  if (min < max) return [min, max];
+  return isTime ? [min - 30, max + 30] : [min - 0.5, max + 0.5];
+}
+
+/** Whole powers of ten around the data. */
+const powersOf: uPlot.Range.Function = (_, min, max) =>
+  min === null || max === null ? [0.1, 1] : uPlot.rangeLog(min, max, 10, true);
+
+/** With fewer values in sight each gets a point: a line through one is nothing. */
+const FEW = 12;
+const FEW_POINTS: uPlot.Series.Points = {
+  size: 5,
+  show: ({ data }, series, first, last) => {
+    const values = data[series].slice(first, last + 1);
+    return values.filter((value) => value !== null && value !== undefined).length <= FEW;
+  },
+};
 
 /** Of the labels beside an axis, in CSS pixels at 11 px. */
 const LETTER_WIDTH = 6.5;
@@ -182,7 +220,7 @@ function linesOf(series: ChartSeries[], isStacked: boolean, colorOf: (name: stri
       ...(dash === undefined ? {} : { dash }),
       ...(isPoints === true
         ? { paths: () => null, points: { show: true, size: 8, fill: stroke } }
-        : { points: { show: false } }),
+        : { points: { ...FEW_POINTS, fill: stroke } }),
       spanGaps: true,
     });
     if (min === undefined || isStacked) continue;
@@ -222,7 +260,7 @@ function drawHeat(plot: uPlot, { heat, x, isTime }: ChartProps, color: string): 
 /** Dashed lines, and beside them the labels on a rim of the card's colour that keeps them readable. */
 function drawMarks(
   plot: uPlot,
-  { marks, hasMarkLabels }: ChartProps,
+  { marks, hasMarkLabels, isTime }: ChartProps,
   { ink, paper }: { ink: string; paper: string },
 ): void {
   const { ctx, bbox } = plot;
@@ -230,10 +268,9 @@ function drawMarks(
   ctx.save();
   ctx.fillStyle = ink;
   ctx.font = `${10 * ratio}px system-ui`;
-  ctx.textAlign = "left";
   ctx.lineJoin = "round";
   for (const [i, { x, label }] of marks.entries()) {
-    const left = plot.valToPos(x, "x", true);
+    const left = plot.valToPos(isTime ? x / 1000 : x, "x", true);
     if (left < bbox.left || left > bbox.left + bbox.width) continue;
     ctx.strokeStyle = ink;
     ctx.lineWidth = ratio;
@@ -249,7 +286,10 @@ function drawMarks(
     // Where a rising curve leaves room: above its beginning, below its end.
     const isEarly = left < bbox.left + bbox.width / 3;
     const top = isEarly ? bbox.top + (10 + 12 * i) * ratio : bbox.top + bbox.height - 6 * ratio;
-    const place = [left + 4 * ratio, top] as const;
+    const room = bbox.left + bbox.width - left - 4 * ratio;
+    const isCut = ctx.measureText(label).width > room;
+    ctx.textAlign = isCut ? "right" : "left";
+    const place = [left + (isCut ? -4 : 4) * ratio, top] as const;
     ctx.strokeText(label, ...place);
     ctx.fillText(label, ...place);
   }
@@ -270,7 +310,9 @@ function showValues(
     return;
   }
   const at = isTime ? new Date(x[index]).toLocaleTimeString() : `step ${x[index]}`;
-  const values = series.map(({ label, values }) => `${label} ${short(values[index])}`);
+  const values = series.map(
+    ({ label, values, raw }) => `${label} ${short((raw ?? values)[index])}`,
+  );
   const shares = heat === undefined ? [] : heatWords(heat, index);
   line.textContent = [at, ...values, ...shares].join(" · ");
 }

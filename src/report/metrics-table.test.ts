@@ -58,7 +58,9 @@ describe("MetricsTable", () => {
     const records = [line(1, { a: 0 }), line(2, { b: 1 }), line(3, { a: 1 }), line(4, { a: 1 })];
     const table = await open(fileWith(records.join("")));
     const query = { phase: "train", names: ["a"], points: 9, smoothing: 0.5 } as const;
-    expect(table.series(query).series["a"].mean).toEqual([0, null, 0.5, 0.75]);
+    const { mean, raw } = table.series(query).series["a"];
+    expect(mean).toEqual([0, null, 0.5, 0.75]);
+    expect(raw).toEqual([0, null, 1, 1]);
   });
 
   test("reads what is appended, and a torn line only once it is whole", async () => {

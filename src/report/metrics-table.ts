@@ -20,6 +20,8 @@ export interface Series {
   /** Empty, as is `max`, where they were not asked for. */
   min: (number | null)[];
   max: (number | null)[];
+  /** The means before smoothing; absent without. */
+  raw?: (number | null)[];
 }
 
 /** A part of a run. */
@@ -323,5 +325,5 @@ function smooth(series: Series, weight: number): Series {
     average = average === null ? value : weight * average + (1 - weight) * value;
     return average;
   });
-  return { ...series, mean };
+  return { ...series, mean, raw: series.mean };
 }

@@ -115,6 +115,53 @@ describe.skipIf(chromiumPath === null)(`the dashboard${reason}`, () => {
     await expect.poll(() => page.locator(".chart canvas").count()).toBe(4);
   });
 
+  test("chooses a range for all charts of a comparison by dragging over one", async () => {
+    const page = await open("#/");
+    await page.getByLabel("Compare healthy").check();
+    await page.getByLabel("Compare another").check();
+    const words = () => page.locator(".chart .plot").nth(2).getAttribute("aria-label");
+    await expect.poll(words).toContain("KL");
+    const whole = await words();
+    await dragOver(page, 0.5, 0.9);
+    await expect.poll(words).not.toBe(whole);
+    await page.getByRole("button", { name: "Whole runs" }).click();
+    await expect.poll(words).toBe(whole);
+  });
+
+  test("tells the measured values, and smooths no validation", async () => {
+    const page = await open("#/run/healthy");
+    const chart = page.locator('.chart[aria-label="Pass rate"]');
+    const validation = async () =>
+      /validation .*$/.exec((await chart.locator(".plot").getAttribute("aria-label")) ?? "")?.[0];
+    const hint = async () => {
+      await chart.locator(".u-over").hover({ position: { x: 200, y: 50 } });
+      return chart.locator(".hint").textContent();
+    };
+    await chart.locator("canvas").waitFor();
+    const [points, words] = [await validation(), await hint()];
+    expect(words).toMatch(/^step \d+ · training 0/);
+    const trained = await chart.locator(".plot").getAttribute("aria-label");
+    await page.locator('input[type="range"]').fill("0.9");
+    await expect.poll(() => chart.locator(".plot").getAttribute("aria-label")).not.toBe(trained);
+    expect(await validation()).toBe(points);
+    await page.mouse.move(0, 0);
+    expect(await hint()).toBe(words);
+  });
+
+  test("draws a point after the first step, and says what a log scale leaves out", async () => {
+    const dir = writeSyntheticRun(runs, "first", { steps: 1, rolloutsPerStep: 4 });
+    const metrics = { "reward/pass_rate": 0.5, kl: 0 };
+    const record = { step: 1, phase: "train", time: Date.now(), metrics };
+    writeFileSync(runPaths(dir).metrics, JSON.stringify(record) + "\n");
+    const page = await open("#/run/first");
+    const canvas = page.locator('.chart[aria-label="Pass rate"] canvas');
+    await canvas.waitFor();
+    expect(await page.evaluate(BLUE_PIXELS)).toBeGreaterThan(10);
+    await page.getByLabel("log scale").check();
+    await page.getByText("No value is above 0").waitFor();
+    expect(await page.locator(".missing").count()).toBe(1);
+  });
+
   test("draws every chart of the first screen, and more behind the toggle", async () => {
     const page = await open("#/run/healthy");
     await page.locator(".chart").first().waitFor();
@@ -486,6 +533,29 @@ describe.skipIf(chromiumPath === null)(`the dashboard${reason}`, () => {
     expect(errors).toEqual([]);
   });
 });
+
+/** Pixels of the pass rate's chart in the colour of its line. */
+const BLUE_PIXELS = `(() => {
+  const canvas = document.querySelector('.chart[aria-label="Pass rate"] canvas');
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] > 200 && data[i] < 60 && data[i + 2] > 150) count++;
+  }
+  return count;
+})()`;
+
+async function dragOver(page: Page, from: number, to: number): Promise<void> {
+  const plot = page.locator(".chart .u-over").first();
+  await plot.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await plot.boundingBox()) as NonNullable<
+    Awaited<ReturnType<typeof plot.boundingBox>>
+  >;
+  await page.mouse.move(x + from * width, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x + to * width, y + height / 2, { steps: 4 });
+  await page.mouse.up();
+}
 
 function appendPassRate(dir: string, step: number, rate: number): void {
   appendLine(runPaths(dir).metrics, {

@@ -1,4 +1,5 @@
 /** Several runs over each other, one chart a metric. */
+import { useState } from "preact/hooks";
 import { api } from "../api.js";
 import { Chart } from "../chart.js";
 import { useLoad } from "../load.js";
@@ -14,13 +15,20 @@ const METRICS = [
 /** Charts of the chosen runs over a common axis of steps. */
 export function Compare({ runs }: { runs: string[] }) {
   const names = METRICS.map(([name]) => name).join(",");
+  const [range, setRange] = useState<[number, number] | null>(null);
+  const [from, to] = range ?? [];
   const loaded = useLoad(
-    () => Promise.all(runs.map((run) => api.series(run, { names, points: 400 }))),
-    [runs.join("\n")],
+    () => Promise.all(runs.map((run) => api.series(run, { names, from, to, points: 400 }))),
+    [runs.join("\n"), from, to],
   );
   return (
     <section aria-label="Comparison">
       <h2>Comparison of {runs.length} runs</h2>
+      <p>
+        <button disabled={range === null} onClick={() => setRange(null)}>
+          Whole runs
+        </button>
+      </p>
       <Content loaded={loaded}>
         {(answers) => {
           const x = [...new Set(answers.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
@@ -43,8 +51,8 @@ export function Compare({ runs }: { runs: string[] }) {
                   isTime={false}
                   isLog={false}
                   marks={[]}
-                  range={null}
-                  onRange={() => {}}
+                  range={range}
+                  onRange={setRange}
                 />
               ))}
             </div>
