@@ -62,7 +62,10 @@ async function run({ fake = {}, overrides = [], options = {} }: Settings) {
   const rows = [1, 2, 3, 4].map((n) => ({ output: `\`\`\`python\nprint(${n})\n\`\`\``, gts }));
   process.env.FAKE_VERL = JSON.stringify({ rows, ...fake });
   const lines = Array.from({ length: 128 }, (_, index) => {
-    return JSON.stringify({ ...problem, id: `sum/${index + 1}` }) + "\n";
+    // A prompt that several problems share tells none of them.
+    const content = index === 0 ? problem.prompt[0].content : `Print the sum of line ${index + 1}.`;
+    const own = { id: `sum/${index + 1}`, prompt: [{ role: "user", content }] };
+    return JSON.stringify({ ...problem, ...own }) + "\n";
   });
   writeFileSync(join(dir, "train.jsonl"), lines.join(""));
   const resolved = resolveConfig({
