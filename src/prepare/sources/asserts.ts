@@ -34,7 +34,7 @@ export const acecode: Source = {
         starter: "",
         tests: {
           kind: "assert",
-          entryPoint: /^assert\s+(\w+)\(/.exec(cases[0])?.[1] ?? null,
+          entryPoint: firstOwnCall(cases[0]),
           setup: "",
           cases,
           programPrefix: "",
@@ -46,6 +46,22 @@ export const acecode: Source = {
     };
   },
 };
+
+/** What stands before a bracket in an assert without being the function under test. */
+const NOT_TESTED = new Set(
+  (
+    "assert not and or in is if else for lambda " +
+    "abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset " +
+    "getattr hasattr hash id int isinstance issubclass iter len list map max min next ord pow " +
+    "range repr reversed round set sorted str sum tuple type zip isclose allclose approx"
+  ).split(" "),
+);
+
+/** The first function that an assert calls and Python does not have; null where it calls none. */
+function firstOwnCall(text: string): string | null {
+  const calls = [...text.matchAll(/(?<![.\w])([A-Za-z_]\w*)\s*\(/g)].map(([, name]) => name);
+  return calls.find((name) => !NOT_TESTED.has(name)) ?? null;
+}
 
 /** KodCode. */
 export const kodcode: Source = {

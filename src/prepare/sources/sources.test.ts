@@ -122,6 +122,18 @@ describe("a row of", () => {
     });
   });
 
+  test.each([
+    ["assert add(1, 2) == 3", "add"],
+    ["assert abs(area(1) - 3.14159) < 1e-6", "area"],
+    ["assert isinstance(f(3), int)", "f"],
+    ["assert math.isclose(mean([1]), 1)", "mean"],
+    ["assert not (sorted(top(2)) == [1])", "top"],
+    ["assert LIMIT == 3", null],
+  ])("AceCode's %s tests %s", (assertion, entryPoint) => {
+    const { result } = read({ id: "1", question: "Do it.", test_cases: [assertion] });
+    expect(draftOf(result).tests).toMatchObject({ kind: "assert", entryPoint });
+  });
+
   test("KodCode is its test functions, or left out with what they need", () => {
     const row = {
       question_id: "1",
