@@ -1,6 +1,6 @@
 /** `rlvr watch --json`. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,7 @@ test("--json prints the newest value of each metric; an empty directory is refus
   );
   expect(JSON.parse(execFileSync(process.execPath, words, { encoding: "utf8" }))).toEqual({
     run: null,
+    status: null,
     step: 2,
     metrics: {
       train: { "reward/score": 0.2, "actor/entropy": 0.5 },
@@ -33,4 +34,14 @@ test("--json prints the newest value of each metric; an empty directory is refus
     },
     health: [],
   });
+
+  // It says that it runs, its process has ended, and nothing was written for a minute.
+  const { pid } = spawnSync("true");
+  const past = new Date(Date.now() - 60_000);
+  const run = { format: 1, name: "gone", preset: null, engine: "embedded", seed: 1, totalSteps: 9 };
+  const state = { startedAt: past.toISOString(), version: "0", isolation: null, status: "running" };
+  writeFileSync(join(dir, "run.json"), JSON.stringify({ ...run, ...state, pid }));
+  utimesSync(join(dir, "metrics.jsonl"), past, past);
+  const gone = JSON.parse(execFileSync(process.execPath, words, { encoding: "utf8" })) as object;
+  expect(gone).toMatchObject({ run: { status: "running" }, status: "stale" });
 });
